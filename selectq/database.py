@@ -1,0 +1,83 @@
+"""Engines as selectq needs them: drivers, UTC, READ COMMITTED, and the check that the server is one it supports."""
+
+from __future__ import annotations
+
+import re
+
+import sqlalchemy as sa
+from sqlalchemy.engine import make_url
+
+from selectq.errors import DatabaseUnreachableError, InvalidParameterError, UnsupportedDatabaseError
+
+DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
+LOWEST = {"postgresql": (15,), "mysql": (8, 4)}
+NAMES = {"postgresql": "PostgreSQL", "mysql": "MySQL"}
+
+
+def create_engine(url: str | sa.URL, **options: object) -> sa.Engine:
+    """Make an engine for a Postgres or MySQL URL; ``postgresql://`` and ``mysql://`` get the drivers selectq ships with.
+
+    Sessions run in UTC and READ COMMITTED: a claim counts what others have committed after it has locked the holders.
+
+    Raises:
+        InvalidParameterError: the URL can't be read.
+        UnsupportedDatabaseError: the URL names another kind of database.
+    """
+    try:
+        parsed = make_url(url)
+    except sa.exc.ArgumentError:
+        raise InvalidParameterError(
+            "db", "not a database URL; expected postgresql://user:password@host:port/name or mysql://..."
+        ) from None
+    dialect = parsed.drivername.split("+")[0]
+    if dialect not in DRIVERS:
+        raise UnsupportedDatabaseError(
+            f"db: {dialect!r} is not supported; use PostgreSQL {dotted('postgresql')} or later, or MySQL {dotted('mysql')} or later"
+        )
+    if "+" not in parsed.drivername:
+        parsed = parsed.set(drivername=DRIVERS[dialect])
+    if dialect == "mysql":
+        options.setdefault("connect_args", {"init_command": "SET time_zone = '+00:00'", "charset": "utf8mb4"})
+    else:
+        options.setdefault("connect_args", {"options": "-c timezone=UTC"})
+    return sa.create_engine(parsed, isolation_level="READ COMMITTED", **options)
+
+
+def dotted(dialect: str) -> str:
+    return ".".join(str(part) for part in LOWEST[dialect])
+
+
+def check_server(connection: sa.Connection) -> None:
+    """Refuse a server that selectq does not support.
+
+    Raises:
+        UnsupportedDatabaseError: SQLite, MariaDB, TiDB, or a version below the lowest supported one.
+    """
+    dialect = connection.dialect.name
+    if dialect not in LOWEST:
+        raise UnsupportedDatabaseError(f"{dialect} is not supported; use PostgreSQL or MySQL")
+    text = str(connection.scalar(sa.text("SELECT version()")))
+    for name in ("MariaDB", "TiDB", "CockroachDB", "YB-"):
+        if name.lower() in text.lower():
+            raise UnsupportedDatabaseError(
+                f"this server is {text!r}; selectq needs {NAMES[dialect]} {dotted(dialect)} or later itself"
+            )
+    found = re.search(r"(\d+)(?:\.(\d+))?", text)
+    version = tuple(int(part) for part in found.groups(default="0")) if found else (0,)
+    if version < LOWEST[dialect]:
+        raise UnsupportedDatabaseError(
+            f"this server is {NAMES[dialect]} {'.'.join(map(str, version))}; selectq needs {dotted(dialect)} or later"
+        )
+
+
+def connect(engine: sa.Engine) -> sa.Connection:
+    """Open a connection, or say plainly that there is none to be had.
+
+    Raises:
+        DatabaseUnreachableError: refused, timed out, wrong password or no such database; the cause says which.
+    """
+    try:
+        return engine.connect()
+    except sa.exc.DBAPIError as error:
+        where = engine.url.render_as_string(hide_password=True)
+        raise DatabaseUnreachableError(f"db: cannot connect to {where}: {error.orig}") from error
