@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import sqlalchemy as sa
 from sqlalchemy.schema import CreateSchema, DropSchema
 
 from selectq import migrate
 from selectq.database import check_server, connect, create_engine
+from selectq.embedded import embedded_postgres
 from selectq.errors import SelectqError
 
 PREFIX = "selectq_scratch_"
@@ -58,6 +59,18 @@ def scratch_database(url: str | sa.URL, migrated: bool = True) -> Iterator[sa.En
         _drop(server, name)
     finally:
         server.dispose()
+
+
+@contextmanager
+def scratch_or_embedded(url: str | sa.URL | None, migrated: bool = True) -> Iterator[sa.Engine]:
+    """``scratch_database`` on a server of the user's, or on an embedded Postgres started for it if ``url`` is None.
+
+    Raises:
+        SelectqError: as ``scratch_database`` and ``embedded_postgres`` do.
+    """
+    with ExitStack() as stack:
+        where = stack.enter_context(embedded_postgres()) if url is None else url
+        yield stack.enter_context(scratch_database(where, migrated))
 
 
 def _create(server: sa.Engine, name: str) -> None:
