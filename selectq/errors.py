@@ -41,3 +41,7 @@ class RetriesExhaustedError(SelectqError):
 
 class ScenarioError(SelectqError):
     """A scenario file is wrong; the message names the file, the field and what was expected."""
+
+
+class MigrationFailedError(SelectqError):
+    """The database refused a step of a migration; the message says what is left behind and what to do."""
