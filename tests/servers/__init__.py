@@ -1,0 +1,1 @@
+"""The database servers that the tests run on: which, where from, and databases on them."""
