@@ -1,7 +1,8 @@
 """The servers of the run, and the fixtures that lend a test a database of its own.
 
-``engine``, ``empty_engine``, ``engine_url`` and ``empty_engine_url`` run a test once on each server. To run a test on some
-of them only, parametrize it: ``@pytest.mark.parametrize("engine_name", ["mysql"])``. ``pytest --engine mysql`` narrows a run.
+``engine``, ``empty_engine``, ``engine_url`` and ``empty_engine_url`` run a test once on each server. To run a test on
+some of them only, parametrize it: ``@pytest.mark.parametrize("engine_name", ["mysql"])``. ``--engine mysql`` narrows a
+run.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from testcontainers.core.generic import DbContainer
 from tests.servers.names import Server
 
 PULL_SECONDS = 30
+PASSWORD = secrets.token_hex(8)
 POSTGRES_OPTIONS = (
     "fsync=off",
     "synchronous_commit=off",
@@ -87,14 +88,14 @@ def has_reaper(client: docker.DockerClient, try_pull: bool) -> bool:
 
 
 def postgres(image: str) -> DbContainer:
-    container = PostgresContainer(image, username="postgres", password=secrets.token_hex(8), dbname="postgres", driver=None)
+    container = PostgresContainer(image, username="postgres", password=PASSWORD, dbname="postgres", driver=None)
     container.with_env("PGDATA", "/var/lib/pgdata").with_tmpfs_mount("/var/lib/pgdata")
     container.with_command(["postgres", *(word for option in POSTGRES_OPTIONS for word in ("-c", option))])
     return container.with_kwargs(shm_size="512m")
 
 
 def mysql(image: str) -> DbContainer:
-    container = MySqlContainer(image, username="root", password=secrets.token_hex(8), dbname="selectq", dialect="pymysql")
+    container = MySqlContainer(image, username="root", password=PASSWORD, dbname="selectq", dialect="pymysql")
     container.with_env("MYSQL_INITDB_SKIP_TZINFO", "1").with_tmpfs_mount("/var/lib/mysql")
     return container.with_command(["mysqld", *MYSQL_OPTIONS])
 
@@ -103,8 +104,8 @@ MAKERS: dict[str, Callable[[str], DbContainer]] = {"postgres": postgres, "mysql"
 
 
 def make(server: Server) -> DbContainer:
-    """A container for the server, not started yet, published on the loopback address if the engine is on this machine."""
+    """A container for the server, not started yet; other machines don't see it if the engine is on this one."""
     container = MAKERS[server.image.partition(":")[0]](server.image)
     if testcontainers_config.connection_mode_override == ConnectionMode.docker_host:
-        container.ports = {port: ("127.0.0.1",) for port in container.ports}
+        container.ports = dict.fromkeys(container.ports, ("127.0.0.1",))
     return container
