@@ -28,7 +28,8 @@ def configure(dialect: str, **options: Any) -> None:
         version_table=VERSION_TABLE,
         include_name=ours_only,
         compare_type=True,
-        compare_server_default=True,
+        # Alembic takes MySQL's '0' for another default than false; the tests compare what the server prints instead.
+        compare_server_default=dialect == "postgresql",
         **options,
     )
 

@@ -17,7 +17,11 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-MYSQL_OPTIONS: dict[str, Any] = {"mysql_engine": "InnoDB", "mysql_charset": "utf8mb4", "mysql_collate": "utf8mb4_0900_bin"}
+MYSQL_OPTIONS: dict[str, Any] = {
+    "mysql_engine": "InnoDB",
+    "mysql_charset": "utf8mb4",
+    "mysql_collate": "utf8mb4_0900_bin",
+}
 
 
 def text(length: int) -> sa.types.TypeEngine[str]:
