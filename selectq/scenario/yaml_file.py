@@ -1,4 +1,4 @@
-"""YAML to plain Python values, safely: no objects, no doubled keys, no documents that grow without bound when read."""
+"""YAML to plain Python values, safely: no objects, no doubled keys, no depth without bound."""
 
 from __future__ import annotations
 
@@ -9,26 +9,12 @@ import yaml
 
 from selectq.errors import ScenarioError
 
-MOST_MERGED_FIELDS = 1_000
-"""How many fields one mapping may get through ``<<``; nested merges multiply and would fill the memory."""
-
 DEEPEST = 50
 
 try:
-    from yaml import CSafeLoader as FastestLoader
-except ImportError:
-    from yaml import SafeLoader as FastestLoader  # type: ignore[assignment]
-
-
-class Loader(FastestLoader):
-    """The safe loader with a bound on merges."""
-
-    def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        super().flatten_mapping(node)
-        if len(node.value) > MOST_MERGED_FIELDS:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"a mapping of more than {MOST_MERGED_FIELDS} fields", node.start_mark
-            )
+    from yaml import CSafeLoader as Loader
+except ImportError:  # PyYAML was built without libyaml
+    from yaml import SafeLoader as Loader  # type: ignore[assignment]
 
 
 def read_yaml(path: Path) -> Any:
@@ -67,7 +53,7 @@ def parse_yaml(content: str, file: str) -> Any:
     except yaml.YAMLError as error:
         raise not_yaml(file, None, " ".join(str(error).split())) from error
     except RecursionError as error:
-        raise not_yaml(file, None, "values nested without end") from error
+        raise not_yaml(file, None, "values nested too deep") from error
     except ValueError as error:
         # From a date such as 2026-02-31, or a number of more digits than Python takes.
         raise not_yaml(file, None, str(error)) from error
