@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import rich_click as click
 from rich import box
@@ -23,25 +23,27 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(value, default=_plain, ensure_ascii=False))
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None) -> None:
+def print_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    title: str | None = None,
+    right: Collection[str] = (),
+) -> None:
     """Print a table. In a pipe: one line per row, columns two spaces apart, never cut or folded.
 
     Args:
         columns: headings.
-        rows: one value per column each; None prints as ``-``. Columns of numbers go to the right.
+        rows: one value per column each; None prints as ``-``.
         title: a line above the table.
+        right: headings of columns that go to the right, besides those that hold nothing but numbers.
     """
     cells = [[printable(value) for value in row] for row in rows]
-    right = [
-        any(isinstance(row[at], (int, float)) for row in rows)
-        and all(row[at] is None or isinstance(row[at], (int, float)) for row in rows)
-        for at in range(len(columns))
-    ]
+    to_right = [column in right or _numbers([row[at] for row in rows]) for at, column in enumerate(columns)]
     console = Console()
     if console.is_terminal:
-        _print_rich(console, columns, cells, right, title)
+        _print_rich(console, columns, cells, to_right, title)
     else:
-        _print_plain(columns, cells, right, title)
+        _print_plain(columns, cells, to_right, title)
 
 
 def printable(value: object) -> str:
@@ -51,27 +53,32 @@ def printable(value: object) -> str:
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in str(value))
 
 
+def _numbers(values: list[object]) -> bool:
+    present = [value for value in values if value is not None]
+    return bool(present) and all(isinstance(value, (int, float)) for value in present)
+
+
 def _print_rich(
-    console: Console, columns: Sequence[str], cells: list[list[str]], right: list[bool], title: str | None
+    console: Console, columns: Sequence[str], cells: list[list[str]], to_right: list[bool], title: str | None
 ) -> None:
     table = Table(box=box.SIMPLE_HEAD, title=title and Text(title), title_justify="left", title_style="bold")
-    for column, to_right in zip(columns, right, strict=True):
-        table.add_column(Text(column), justify="right" if to_right else "left", overflow="fold")
+    for column, shift in zip(columns, to_right, strict=True):
+        table.add_column(Text(column), justify="right" if shift else "left", overflow="fold")
     for row in cells:
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)
 
 
-def _print_plain(columns: Sequence[str], cells: list[list[str]], right: list[bool], title: str | None) -> None:
+def _print_plain(columns: Sequence[str], cells: list[list[str]], to_right: list[bool], title: str | None) -> None:
     if title:
         click.echo(title)
     lines = [list(columns), *cells]
     widths = [max(cell_len(line[at]) for line in lines) for at in range(len(columns))]
     for line in lines:
         padded = []
-        for cell, width, to_right in zip(line, widths, right, strict=True):
+        for cell, width, shift in zip(line, widths, to_right, strict=True):
             space = " " * (width - cell_len(cell))
-            padded.append(space + cell if to_right else cell + space)
+            padded.append(space + cell if shift else cell + space)
         click.echo(GAP.join(padded).rstrip())
 
 
