@@ -74,7 +74,7 @@ free_slots = mostly(st.integers(0, 8), st.sampled_from((-1, LOWEST, HIGHEST)), s
 
 @st.composite
 def worlds(draw: st.DrawFn) -> World:
-    """Up to three dags, each with the same up to three runs and tasks, and up to about 60 rows in floods of like ones."""
+    """Up to three dags, each with the same up to three runs and tasks, and some 0 to 60 rows in floods of like ones."""
     dag_ids, run_ids, task_ids = draw(some_of(IDS)), draw(some_of(IDS)), draw(some_of(TASK_IDS))
     pool_names = draw(some_of(POOLS))
     run_keys = [(dag_id, run_id) for dag_id in dag_ids for run_id in run_ids]
