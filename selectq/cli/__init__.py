@@ -35,7 +35,7 @@ def main() -> None:
 
     \b
     Examples:
-      $ selectq demo
-      $ selectq COMMAND --help
-      $ eval "$(_SELECTQ_COMPLETE=bash_source selectq)"   (completes in bash)
+      selectq demo
+      selectq COMMAND --help
+      eval "$(_SELECTQ_COMPLETE=bash_source selectq)"   (completes in bash)
     """
