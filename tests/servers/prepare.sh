@@ -31,7 +31,8 @@ apt_install() { # PACKAGE...
 }
 
 start_engine() {
-    [ "$(id -u)" = 0 ] || fail "No container engine answers: start Docker, or see that you may use it. $(tail -n 1 "$log")"
+    [ "$(id -u)" = 0 ] || fail "No container engine answers: start Docker, or see that you may use it.
+$(grep -m 1 -iE 'denied|cannot|not found' "$log" || tail -n 1 "$log")"
     if ! command -v dockerd >/dev/null; then
         command -v apt-get >/dev/null || fail "There is no container engine, and no apt-get to install one with: install Docker."
         echo "Installing a container engine"
