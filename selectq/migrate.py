@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Callable
 
 import sqlalchemy as sa
@@ -17,6 +18,9 @@ __all__ = ["Status", "check_schema", "downgrade", "migrate", "render_sql", "stat
 
 LOCK_KEY = int.from_bytes(b"selectq")
 """Postgres advisory lock that one migration at a time holds, per database."""
+
+ALEMBIC = threading.Lock()
+"""Alembic keeps what it works on in module globals: one thread at a time, whatever the database."""
 
 
 def status(engine: sa.Engine) -> Status:
@@ -77,10 +81,11 @@ def render_sql(dialect: str, revision: str = "head") -> str:
     output = io.StringIO()
     to_base = position(revision) == 0
     config = alembic_config(output, dialect=dialect, to_base=to_base)
-    if to_base:
-        command.downgrade(config, "head:base", sql=True)
-    else:
-        command.upgrade(config, revision, sql=True)
+    with ALEMBIC:
+        if to_base:
+            command.downgrade(config, "head:base", sql=True)
+        else:
+            command.upgrade(config, revision, sql=True)
     return output.getvalue()
 
 
@@ -127,7 +132,8 @@ def apply(connection: sa.Connection, here: int, goal: int) -> None:
     config = alembic_config(connection=connection, to_base=goal == 0)
     target = ("base", *revisions())[goal]
     go = command.upgrade if goal > here else command.downgrade
-    go(config, target)
+    with ALEMBIC:
+        go(config, target)
 
 
 def describe_failure(dialect: str, error: sa.exc.DBAPIError) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -140,8 +144,8 @@ def test_lives_beside_another_alembic_project(empty_engine: sa.Engine) -> None:
         assert connection.scalars(sa.select(version)).all() == ["29ce7909c52b"]
 
 
-@pytest.mark.parametrize("isolation_level", ["READ COMMITTED", "REPEATABLE READ", "AUTOCOMMIT"])
-def test_concurrent_runs_wait_for_each_other(empty_engine: sa.Engine, isolation_level: str) -> None:
+@pytest.mark.parametrize("isolation_level", ["REPEATABLE READ", "AUTOCOMMIT"])
+def test_threads_wait_for_each_other_whatever_the_isolation(empty_engine: sa.Engine, isolation_level: str) -> None:
     engines = [create_engine(empty_engine.url).execution_options(isolation_level=isolation_level) for _ in range(4)]
     try:
         with ThreadPoolExecutor(len(engines)) as threads:
@@ -152,6 +156,17 @@ def test_concurrent_runs_wait_for_each_other(empty_engine: sa.Engine, isolation_
     finally:
         for engine in engines:
             engine.dispose()
+
+
+def test_processes_wait_for_each_other(empty_engine: sa.Engine, empty_engine_url: str) -> None:
+    command_line = [sys.executable, "-m", "selectq", "migrate", "--json"]
+    environment = {**os.environ, "SELECTQ_DB": empty_engine_url}
+    running = [subprocess.Popen(command_line, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    answers = [process.communicate()[0] for process in running]
+
+    assert [process.returncode for process in running] == [0, 0, 0]
+    assert [json.loads(answer)["state"] for answer in answers] == ["current"] * 3
+    assert migrate.status(empty_engine).state == "current"
 
 
 def run_script(engine: sa.Engine, script: str) -> None:

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sysconfig
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,14 @@ def test_printed_sql_needs_no_server_and_names_its_version() -> None:
         assert f"VALUES ('{revisions()[-1]}')" in up
         assert render_sql(dialect, revisions()[-1]) == up
         assert "DROP TABLE selectq_alembic_version" in render_sql(dialect, "base")
+
+
+def test_threads_do_not_mix_up_their_migrations() -> None:
+    dialects = ["postgresql", "mysql"] * 20
+    alone = {dialect: render_sql(dialect) for dialect in dialects}
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(render_sql, dialects))
+    assert together == [alone[dialect] for dialect in dialects]
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres", ""])
