@@ -69,7 +69,7 @@ runs = st.builds(
 states = mostly(st.just("scheduled"), mostly(st.sampled_from(ACTIVE), st.sampled_from(INACTIVE), share=4), share=4)
 widths = mostly(st.just(1), mostly(st.integers(2, 9), st.just(HIGHEST), share=8), share=4)
 weights = mostly(st.integers(1, 3), st.sampled_from((0, -1, LOWEST, LOWEST + 1, HIGHEST - 1, HIGHEST)), share=5)
-free_slots = mostly(st.integers(0, 8), st.sampled_from((-1, LOWEST, HIGHEST)), share=8)
+free_slots = mostly(st.integers(0, 8), st.sampled_from((-1, -HIGHEST, HIGHEST)), share=8)
 
 
 @st.composite
@@ -97,6 +97,6 @@ def worlds(draw: st.DrawFn) -> World:
         tasks=draw(table(task_keys, mostly(tasks, st.none()))),
         runs=draw(table(run_keys, runs)),
         instances=instances,
-        max_tis=draw(mostly(st.integers(1, 30), st.sampled_from((512, HIGHEST)), share=4)),
+        max_tis=draw(mostly(st.integers(1, 30), st.sampled_from((512, 1_000_000)), share=4)),
         executor_slots=draw(st.dictionaries(st.sampled_from(EXECUTORS), free_slots, max_size=3)),
     )

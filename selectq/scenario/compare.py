@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from selectq.scenario.model import Expectation, Group, Key
+from selectq.rows import Key
+from selectq.scenario.model import Expectation, Group
 
 MOST_NAMED = 20
 """Rows named one by one per kind of difference; the others are counted."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from selectq import schema
+from selectq import parameters, schema
+from selectq.rows import Key
 from selectq.scenario import fields as f
 from selectq.scenario.fields import Field, Place
-from selectq.scenario.model import Dag, Expectation, Group, Instances, Key, Pool, Run, Scenario, Step, Task
+from selectq.scenario.model import Dag, Expectation, Group, Instances, Pool, Run, Scenario, Step, Task
 from selectq.scenario.references import check_references
 from selectq.scenario.yaml_file import parse_yaml, read_yaml
 
@@ -134,6 +135,7 @@ state = f.nullable(f.one_of(*schema.TI_STATES))
 limit = f.nullable(f.integer())
 not_negative = f.integer(0)
 positive = f.integer(1)
+max_tis = f.integer(1, parameters.LARGEST)
 
 TASK_INSTANCE = {"dag_id": Field(identifier), "run_id": Field(identifier), "task_id": Field(identifier)}
 KEY = {**TASK_INSTANCE, "map_index": Field(f.integer(-1), -1)}
@@ -195,7 +197,7 @@ read_step = f.mapping(
         "note": Field(f.text(), None),
         "finish": Field(f.distinct(read_key), ()),
         "set": Field(f.distinct(f.mapping({**KEY, "state": Field(state)}, make_change), first_part), ()),
-        "max_tis": Field(positive, None),
+        "max_tis": Field(max_tis, None),
         "expect": Field(read_expectation),
     }
 )
@@ -208,7 +210,7 @@ read_scenario = f.mapping(
         "source": Field(f.text(), ""),
         "also": Field(f.list_of(f.text()), ()),
         "question": Field(f.text(), None),
-        "max_tis": Field(positive),
+        "max_tis": Field(max_tis),
         "pools": Field(f.distinct(read_pool, lambda pool: pool.pool)),
         "dags": Field(f.distinct(read_dag, lambda dag: dag.dag_id)),
         "tasks": Field(f.distinct(read_task, lambda task: (task.dag_id, task.task_id))),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-Key = tuple[str, str, str, int]
-"""A task instance: (dag_id, run_id, task_id, map_index); map_index -1 = not mapped."""
+from selectq.rows import Key
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
 
+from selectq.rows import Key
 from selectq.scenario.fields import Place, shorten
-from selectq.scenario.model import Expectation, Group, Key, Scenario
+from selectq.scenario.model import Expectation, Group, Scenario
 
 MOST_ROWS = 5_000_000
 """Most task instances of one file; more is a slip of the finger, and would take hours to load."""

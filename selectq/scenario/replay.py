@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
-from selectq import scheduler_pass, schema
+from selectq import schema, selection
 from selectq.database import connect
+from selectq.rows import Blocked, Key, Selected
 from selectq.scenario.compare import compare, show, some
 from selectq.scenario.load import load
-from selectq.scenario.model import Key, Scenario, Step
+from selectq.scenario.model import Scenario, Step
+
+ROWS_PER_PAGE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +80,24 @@ def run_step(connection: sa.Connection, step: Step) -> tuple[StepResult, list[st
         set_state(connection, key, "success")
     for key, state in step.set_state:
         set_state(connection, key, state)
-    selected = tuple(row.key for row in scheduler_pass.select(connection, max_tis=step.max_tis))
+    admitted = selection.select(connection, step.max_tis)
+    selected = tuple(row.key for row in admitted)
     blocked = {
         row.key: tuple(reason.limit for reason in row.reasons)
-        for row in scheduler_pass.blocked_by(connection, max_tis=step.max_tis)
+        for row in all_blocked(connection, step.max_tis, admitted)
     }
-    claimed = {row.key for row in scheduler_pass.claim(connection, max_tis=step.max_tis)}
+    claimed = {row.key for row in selection.claim(connection, step.max_tis)}
     differences = compare(step.expect, selected, blocked)
     differences += some(f"{show(key)} was selected, but not claimed" for key in selected if key not in claimed)
     differences += some(f"{show(key)} was claimed, but not selected" for key in claimed.difference(selected))
     return StepResult(selected, blocked), differences
+
+
+def all_blocked(connection: sa.Connection, max_tis: int, admitted: list[Selected]) -> Iterator[Blocked]:
+    after = None
+    while page := selection.blocked_by(connection, max_tis, after=after, page_size=ROWS_PER_PAGE, admitted=admitted):
+        yield from page
+        after = page[-1].key
 
 
 def set_state(connection: sa.Connection, key: Key, state: str | None) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from selectq.rows import Key
 from selectq.scenario.compare import MOST_NAMED, compare
-from selectq.scenario.model import Expectation, Group, Key
+from selectq.scenario.model import Expectation, Group
 
 A = Group("a", None, None)
 POOL, STOP = ("pool",), ("max_tis",)
