@@ -1,0 +1,27 @@
+"""SQLAlchemy-built queries, written to files under ``sql/`` by ``selectq sql generate``; never run from here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath
+
+from selectq.catalogue import DIALECTS
+from selectq.generate import blocked, pools, usage
+from selectq.generate.render import Generated, file_text
+
+BUILDERS: tuple[Callable[[str], Generated], ...] = (
+    pools.open_pools,
+    usage.usage_by_pool,
+    usage.usage_by_dag_run,
+    usage.usage_by_task,
+    blocked.blocked_by,
+)
+
+
+def generated_files() -> Iterator[tuple[PurePosixPath, str]]:
+    """(path below ``sql/``, whole text) of every generated file, for both engines."""
+    for build in BUILDERS:
+        for dialect in DIALECTS:
+            query = build(dialect)
+            path = PurePosixPath(dialect) / f"{query.name}.v{query.version}.sql"
+            yield path, file_text(query, dialect, f"{build.__module__}.{build.__name__}")

@@ -1,0 +1,79 @@
+"""From a SQLAlchemy select to the text of a query file: header, then the statement as a person would lay it out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+import sqlglot
+from sqlalchemy.dialects import mysql, postgresql
+from sqlalchemy.engine import Dialect
+from sqlglot import exp
+
+from selectq.database import dotted
+
+GLOT = {"postgresql": "postgres", "mysql": "mysql"}
+TYPES: dict[str, sa.types.TypeEngine[object]] = {
+    "text": sa.Text(),
+    "integer": sa.Integer(),
+    "json": sa.JSON(),
+}
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A query to be written out. ``parameters`` and ``columns``: name -> ``type; description``, as in the header."""
+
+    name: str
+    purpose: str
+    statement: sa.Select[tuple[object, ...]] | sa.CompoundSelect[tuple[object, ...]]
+    columns: Mapping[str, str]
+    limits: str
+    result: str = "rows"
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    version: int = 1
+
+
+def parameter(name: str, kind: str = "text") -> sa.ColumnElement[object]:
+    """A named parameter with its type spelled out, so that NULL can be passed for it."""
+    bound = sa.bindparam(name)
+    return sa.cast(bound, TYPES[kind])
+
+
+def dialect_of(name: str) -> Dialect:
+    return postgresql.dialect(paramstyle="named") if name == "postgresql" else mysql.dialect(paramstyle="named")
+
+
+def file_text(query: Generated, dialect: str, builder: str) -> str:
+    """Header and pretty statement. ``builder`` is the dotted name of the function that made it."""
+    compiled = str(query.statement.compile(dialect=dialect_of(dialect), compile_kwargs={"render_postcompile": True}))
+    pretty = laid_out(compiled, GLOT[dialect])
+    lines = [
+        f"-- name: {query.name}",
+        f"-- version: {query.version}",
+        f"-- purpose: {query.purpose}",
+        f"-- result: {query.result}",
+        *(f"-- param {name}: {text}" for name, text in query.parameters.items()),
+        *(f"-- column {name}: {text}" for name, text in query.columns.items()),
+        "-- locks: none",
+        "-- isolation: any; one statement, one snapshot",
+        f"-- limits: {query.limits}",
+        f"-- server: {dotted(dialect)}",
+        f"-- origin: generated: {builder}, by 'selectq sql generate'; edit that, not this file",
+    ]
+    return "\n".join(lines) + "\n\n" + pretty + "\n"
+
+
+def laid_out(sql: str, glot: str) -> str:
+    """One column and one CTE a line, without aliases that repeat the column's name."""
+    tree = sqlglot.parse_one(sql, read=glot)
+    for alias in list(tree.find_all(exp.Alias)):
+        if isinstance(alias.this, exp.Column) and alias.this.name == alias.alias:
+            alias.replace(alias.this)
+    pretty = tree.sql(glot, pretty=True, indent=4, pad=4, max_text_width=100)
+    # sqlglot writes Postgres parameters in a driver's style.
+    pretty = re.sub(r"%\((\w+)\)s", r":\1", pretty)
+    pretty = re.sub(r"^\), (\w+ AS \()$", r"),\n\1", pretty, flags=re.MULTILINE)
+    return pretty.replace("ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW", "ROWS UNBOUNDED PRECEDING")

@@ -1,0 +1,53 @@
+"""Checks of what callers pass in: each error names the parameter and the fix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from selectq.errors import InvalidParameterError
+
+POLICIES = ("strict",)
+LARGEST = 1_000_000
+INT32 = 2**31 - 1
+
+
+def check_count(field: str, value: object, largest: int = LARGEST) -> int:
+    """A whole number from 1 to ``largest``."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= largest:
+        raise InvalidParameterError(field, f"must be a whole number from 1 to {largest}, not {value!r}")
+    return value
+
+
+def check_policy(value: object) -> str:
+    if value not in POLICIES:
+        raise InvalidParameterError("policy", f"unknown policy {value!r}; expected one of: {', '.join(POLICIES)}")
+    return str(value)
+
+
+def check_executor_slots(value: object) -> dict[str, int]:
+    """``{executor: free slots}``; None and {} leave every executor unlimited, "" names the default executor."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InvalidParameterError("executor_slots", f"must map executor names to free slots, not {value!r}")
+    for name, free in value.items():
+        if not isinstance(name, str):
+            raise InvalidParameterError("executor_slots", f"an executor name must be text, not {name!r}")
+        if isinstance(free, bool) or not isinstance(free, int) or abs(free) > INT32:
+            raise InvalidParameterError(
+                "executor_slots", f"free slots of {name!r} must be a whole 32-bit number, not {free!r}"
+            )
+    return dict(value)
+
+
+def check_text(field: str, value: object, length: int = 250) -> str | None:
+    """Text of at most ``length`` characters, or None."""
+    if value is not None and (not isinstance(value, str) or len(value) > length or "\0" in value):
+        raise InvalidParameterError(field, f"must be text of at most {length} characters without NUL, not {value!r:.80}")
+    return value
+
+
+def check_map_index(value: object) -> int | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not -1 <= value <= INT32):
+        raise InvalidParameterError("map_index", f"must be a whole number of at least -1, not {value!r}")
+    return value

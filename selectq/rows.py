@@ -1,0 +1,89 @@
+"""What a pass returns: frozen rows, one class per result shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+Key = tuple[str, str, str, int]
+"""(dag_id, run_id, task_id, map_index); map_index -1 = not mapped."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInstanceRow:
+    """The four columns that name a task instance."""
+
+    dag_id: str
+    run_id: str
+    task_id: str
+    map_index: int
+
+    @property
+    def key(self) -> Key:
+        return (self.dag_id, self.run_id, self.task_id, self.map_index)
+
+
+@dataclass(frozen=True, slots=True)
+class Selected(TaskInstanceRow):
+    """A candidate that may start now (``selection/select_executable``).
+
+    Each ``*_free`` is what its holder had free at its place in the walk, before it takes its own: slots of the pool,
+    task instances of the other limits; None = no limit.
+    """
+
+    logical_date: datetime | None
+    priority_weight: int
+    pool: str
+    pool_slots: int
+    executor: str | None
+    pool_free: int | None
+    run_free: int
+    task_free: int | None
+    task_in_run_free: int | None
+    executor_free: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed(TaskInstanceRow):
+    """A task instance that is now queued under a claim of its own (``selection/claim``)."""
+
+    pool: str
+    pool_slots: int
+    priority_weight: int
+    executor: str | None
+    try_number: int
+    queued_dttm: datetime
+    queued_by: str | None
+    claim_token: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One limit that a task instance does not fit.
+
+    ``limit`` is ``pool``, ``no_pool``, ``max_active_tasks``, ``max_active_tis_per_dag``, ``max_active_tis_per_dagrun``,
+    ``executor``, ``max_tis``, ``paused`` or ``dag_run_state``. ``holder`` names what carries it: (pool,), (dag_id, run_id),
+    (dag_id, task_id), (dag_id, run_id, task_id), (executor,), () for the pass, (dag_id,) for ``paused``. ``used`` and
+    ``capacity`` count slots for a pool, else task instances, at its place in the walk; None where there is nothing
+    to count. ``never``: it can't start however long it waits, unless somebody changes the limit.
+    """
+
+    limit: str
+    holder: tuple[str, ...]
+    used: int | None
+    capacity: int | None
+    never: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked(TaskInstanceRow):
+    """A scheduled task instance that is not admitted, and why (``selection/blocked_by``)."""
+
+    pool: str
+    pool_slots: int
+    reasons: tuple[Reason, ...]
+
+    @property
+    def never(self) -> bool:
+        return any(reason.never for reason in self.reasons)

@@ -1,0 +1,148 @@
+"""One turn of a scheduler's loop: select, claim, explain, each in a transaction that is retried within a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Self, TypeVar
+
+import sqlalchemy as sa
+import stamina
+
+from selectq import selection
+from selectq.database import check_server, connect
+from selectq.errors import InvalidParameterError, RetriesExhaustedError, SelectqError
+from selectq.parameters import check_count, check_executor_slots, check_policy, check_text
+from selectq.rows import Blocked, Claimed, Key, Selected
+
+T = TypeVar("T")
+
+RETRIED_SQLSTATES = {"40001", "40P01"}
+RETRIED_MYSQL_ERRORS = {1205, 1213}
+
+
+def is_conflict(error: Exception) -> bool:
+    """Deadlock, serialisation failure or (MySQL) lock wait timeout: the transaction is gone, and may be run again."""
+    if not isinstance(error, sa.exc.DBAPIError) or error.orig is None:
+        return False
+    code = error.orig.args[0] if error.orig.args else None
+    return getattr(error.orig, "sqlstate", None) in RETRIED_SQLSTATES or code in RETRIED_MYSQL_ERRORS
+
+
+class SchedulerPass:
+    """One pass, as a context manager; holds one connection from entry to exit.
+
+    Args:
+        engine: from ``selectq.database.create_engine``; READ COMMITTED.
+        max_tis: most task instances to admit in the pass, at least 1.
+        executor_slots: free slots per executor name; one that is not named is unlimited.
+        policy: ``strict``.
+        queued_by: name of the scheduler, kept with what it claims.
+        attempts: how often a transaction is run at most when it meets deadlocks or serialisation failures.
+
+    Raises:
+        InvalidParameterError: a parameter is wrong; the message names it.
+        UnsupportedDatabaseError, DatabaseUnreachableError: on entry.
+        SchemaVersionError: the tables are missing.
+        RetriesExhaustedError: every attempt met a conflict; nothing was committed.
+
+    Example:
+        >>> with SchedulerPass(engine, max_tis=32) as p:  # doctest: +SKIP
+        ...     for ti in p.claim():
+        ...         start(ti.key, ti.claim_token)
+    """
+
+    def __init__(
+        self,
+        engine: sa.Engine,
+        max_tis: int = 512,
+        executor_slots: Mapping[str, int] | None = None,
+        policy: str = "strict",
+        *,
+        queued_by: str | None = None,
+        attempts: int = 3,
+    ) -> None:
+        if not isinstance(engine, sa.Engine):
+            raise InvalidParameterError("engine", f"must be a SQLAlchemy Engine, not {type(engine).__name__}")
+        self.engine = engine
+        self.max_tis = check_count("max_tis", max_tis)
+        self.executor_slots = check_executor_slots(executor_slots)
+        self.policy = check_policy(policy)
+        self.queued_by = check_text("queued_by", queued_by)
+        self.attempts = check_count("attempts", attempts, 100)
+        self._connection: sa.Connection | None = None
+
+    def __enter__(self) -> Self:
+        connection = connect(self.engine)
+        try:
+            check_server(connection)
+            connection.rollback()
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def select(self) -> list[Selected]:
+        """What may start now, in order. Changes nothing."""
+        return self._in_transaction(
+            lambda connection: selection.select(connection, self.max_tis, self.executor_slots, self.policy)
+        )
+
+    def claim(self) -> list[Claimed]:
+        """Select, lock, check again, mark queued, commit; what is returned belongs to the caller alone."""
+        return self._in_transaction(
+            lambda connection: selection.claim(
+                connection, self.max_tis, self.executor_slots, self.policy, self.queued_by
+            )
+        )
+
+    def blocked_by(
+        self,
+        dag_id: str | None = None,
+        run_id: str | None = None,
+        task_id: str | None = None,
+        map_index: int | None = None,
+        pool: str | None = None,
+        after: Key | None = None,
+        page_size: int = selection.DEFAULT_PAGE,
+    ) -> list[Blocked]:
+        """Why scheduled task instances are not admitted; see ``selectq.selection.blocked_by``."""
+        return self._in_transaction(
+            lambda connection: selection.blocked_by(
+                connection,
+                self.max_tis,
+                self.executor_slots,
+                self.policy,
+                dag_id=dag_id,
+                run_id=run_id,
+                task_id=task_id,
+                map_index=map_index,
+                pool=pool,
+                after=after,
+                page_size=page_size,
+            )
+        )
+
+    def _in_transaction(self, work: Callable[[sa.Connection], T]) -> T:
+        if self._connection is None:
+            raise SelectqError("the pass is not open; use it as 'with SchedulerPass(engine) as p:'")
+        connection = self._connection
+        try:
+            for attempt in stamina.retry_context(on=is_conflict, attempts=self.attempts, wait_initial=0.02, wait_max=0.5):
+                with attempt, connection.begin():
+                    return work(connection)
+        except sa.exc.DBAPIError as error:
+            if is_conflict(error):
+                raise RetriesExhaustedError(
+                    f"gave up after {self.attempts} attempts, nothing was committed: {error.orig}"
+                ) from error
+            raise
+        raise AssertionError("unreachable: the loop returns or raises")

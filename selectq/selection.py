@@ -1,0 +1,205 @@
+"""Selection, claim and explanation on a caller's own connection, inside the caller's transaction."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import sqlalchemy as sa
+
+from selectq.executor import query_for, run, run_count
+from selectq.parameters import check_count, check_executor_slots, check_map_index, check_policy, check_text
+from selectq.rows import Blocked, Claimed, Key, Reason, Selected
+
+CLAIM_ROUNDS = 5
+"""Most turns of select, lock and claim in one call; a further one is needed only if others took what was selected."""
+
+DEFAULT_PAGE = 1000
+
+
+def select(
+    connection: sa.Connection,
+    max_tis: int = 512,
+    executor_slots: Mapping[str, int] | None = None,
+    policy: str = "strict",
+) -> list[Selected]:
+    """The task instances that may start now, in the total order; at most ``max_tis``. Changes and locks nothing.
+
+    Args:
+        executor_slots: free slots per executor name; one that is not named is unlimited; "" is the default executor.
+
+    Raises:
+        InvalidParameterError: a parameter is wrong.
+        SchemaVersionError: the tables are missing.
+    """
+    check_count("max_tis", max_tis)
+    check_policy(policy)
+    slots = check_executor_slots(executor_slots)
+    query = query_for(connection, "selection/select_executable")
+    if "admitted" not in query.parameter_names:
+        return as_selected(run(connection, query, max_tis=max_tis, executor_slots=slots))
+    found: list[Selected] = []
+    page = first_page(connection, max_tis)
+    more = True
+    while more and len(found) < max_tis:
+        rows = run(
+            connection, query, max_tis=max_tis, executor_slots=slots, page=page, admitted=[row.key for row in found]
+        )
+        more = bool(rows) and rows[0]["more"]
+        found += as_selected(rows)
+        page = min(2 * page, 2 * max_tis)
+    return found
+
+
+def first_page(connection: sa.Connection, max_tis: int) -> int:
+    """Rows to read of each pool: about twice what the pass can take, over all pools with room."""
+    [counted] = run(connection, query_for(connection, "selection/open_pools"))
+    return max(16, min(max_tis, -(-2 * max_tis // max(1, counted["open_pools"]))))
+
+
+def as_selected(rows: Sequence[dict[str, Any]]) -> list[Selected]:
+    return [Selected(**{name: value for name, value in row.items() if name != "more"}) for row in rows]
+
+
+def claim(
+    connection: sa.Connection,
+    max_tis: int = 512,
+    executor_slots: Mapping[str, int] | None = None,
+    policy: str = "strict",
+    queued_by: str | None = None,
+) -> list[Claimed]:
+    """Select, lock, check again under the locks, and mark queued. The caller commits.
+
+    What others took between selection and lock is left to them, and the rest is selected anew, so that nothing
+    admissible stays behind.
+
+    Args:
+        queued_by: name of the scheduler, written to ``task_instance.queued_by``.
+
+    Raises:
+        InvalidParameterError: a parameter is wrong.
+        SchemaVersionError: the tables are missing.
+    """
+    check_text("queued_by", queued_by)
+    slots = check_executor_slots(executor_slots)
+    claimed: list[Claimed] = []
+    for _ in range(CLAIM_ROUNDS):
+        room = max_tis if not claimed else max_tis - len(claimed)
+        selected = select(connection, room, slots, policy)
+        if not selected:
+            break
+        won = claim_selected(connection, selected, queued_by)
+        claimed += won
+        for row in won:
+            if (row.executor or "") in slots:
+                slots[row.executor or ""] -= 1
+        if len(won) == len(selected) or len(claimed) >= max_tis:
+            break
+    return claimed
+
+
+def claim_selected(
+    connection: sa.Connection, selected: Sequence[Selected], queued_by: str | None = None
+) -> list[Claimed]:
+    """Lock the holders of ``selected``, check again under the locks, mark queued what still fits, and return that."""
+    claims = [
+        {
+            "dag_id": row.dag_id,
+            "run_id": row.run_id,
+            "task_id": row.task_id,
+            "map_index": row.map_index,
+            "pool": row.pool,
+            "claim_token": uuid.uuid4().hex,
+        }
+        for row in selected
+    ]
+    run(connection, query_for(connection, "selection/lock_holders"), claims=claims)
+    claim_query = query_for(connection, "selection/claim")
+    claimed = [Claimed(**row) for row in run(connection, claim_query, claims=claims, queued_by=queued_by)]
+    if claimed and connection.dialect.name == "mysql":
+        mark_queued(connection, claimed)
+    return claimed
+
+
+def mark_queued(connection: sa.Connection, claimed: Sequence[Claimed]) -> None:
+    """The writing half of a claim on an engine whose UPDATE returns no rows."""
+    run_count(
+        connection,
+        query_for(connection, "selection/mark_queued"),
+        claimed=[
+            {
+                "dag_id": row.dag_id,
+                "run_id": row.run_id,
+                "task_id": row.task_id,
+                "map_index": row.map_index,
+                "claim_token": row.claim_token.hex,
+            }
+            for row in claimed
+        ],
+        queued_dttm=claimed[0].queued_dttm.replace(tzinfo=None),
+        queued_by=claimed[0].queued_by,
+    )
+
+
+def blocked_by(
+    connection: sa.Connection,
+    max_tis: int = 512,
+    executor_slots: Mapping[str, int] | None = None,
+    policy: str = "strict",
+    *,
+    dag_id: str | None = None,
+    run_id: str | None = None,
+    task_id: str | None = None,
+    map_index: int | None = None,
+    pool: str | None = None,
+    after: Key | None = None,
+    page_size: int = DEFAULT_PAGE,
+    admitted: Sequence[Selected] | None = None,
+) -> list[Blocked]:
+    """Why scheduled task instances are not admitted, by (dag_id, run_id, task_id, map_index), a page at a time.
+
+    Args:
+        dag_id, run_id, task_id, map_index, pool: filters; None = any.
+        after: the key of the last row of the page before; None = from the start.
+        page_size: most rows to return, at least 1.
+        admitted: what ``select`` returned for the same ``max_tis`` and ``executor_slots``; None = select now.
+
+    Raises:
+        InvalidParameterError: a parameter is wrong.
+        SchemaVersionError: the tables are missing.
+    """
+    check_count("max_tis", max_tis)
+    slots = check_executor_slots(executor_slots)
+    starts = select(connection, max_tis, slots, policy) if admitted is None else admitted
+    after_dag, after_run, after_task, after_index = after or ("", "", "", -2)
+    rows = run(
+        connection,
+        query_for(connection, "selection/blocked_by"),
+        max_tis=max_tis,
+        executor_slots=slots,
+        admitted=[row.key for row in starts],
+        dag_id=check_text("dag_id", dag_id),
+        run_id=check_text("run_id", run_id),
+        task_id=check_text("task_id", task_id),
+        map_index=check_map_index(map_index),
+        pool=check_text("pool", pool, 256),
+        after_dag_id=check_text("after", after_dag),
+        after_run_id=check_text("after", after_run),
+        after_task_id=check_text("after", after_task),
+        after_map_index=after_index,
+        page_size=check_count("page_size", page_size),
+    )
+    return [as_blocked(list(group)) for _, group in groupby(rows, key=row_key)]
+
+
+def row_key(row: Mapping[str, Any]) -> Key:
+    return (row["dag_id"], row["run_id"], row["task_id"], row["map_index"])
+
+
+def as_blocked(rows: list[dict[str, Any]]) -> Blocked:
+    reasons = tuple(
+        Reason(row["limit_name"], tuple(row["holder"]), row["used"], row["capacity"], row["never"]) for row in rows
+    )
+    return Blocked(*row_key(rows[0]), rows[0]["pool"], rows[0]["pool_slots"], reasons)

@@ -1,0 +1,52 @@
+-- name: selection/lock_holders
+-- version: 1
+-- purpose: Lock the holders whose limits a claim is about to use, before it counts what is used.
+-- result: rows
+-- param claims: json; [{"dag_id", "run_id", "task_id", "map_index", "pool", "claim_token"}, ...]
+-- column holder_kind: text; pool, dag_run or task
+-- column locked: integer; how many of that kind were locked
+-- locks: exclusive on the pools, then the dag runs, then the tasks of the claims, each in the order of its key.
+--   Pools without a limit and tasks without max_active_tis_per_dag are left alone.
+-- isolation: READ COMMITTED, in a transaction of its own together with selection/claim
+-- limits: whoever changes what a holder uses takes its lock first, so that no limit is passed
+-- server: 8.4
+-- origin: hand-written: rows are looked up, and so locked, in the order of a sorted list; LIMIT keeps that order alive
+
+WITH claim AS (
+    SELECT
+        j.dag_id COLLATE utf8mb4_0900_bin AS dag_id,
+        j.run_id COLLATE utf8mb4_0900_bin AS run_id,
+        j.task_id COLLATE utf8mb4_0900_bin AS task_id,
+        j.pool COLLATE utf8mb4_0900_bin AS pool
+    FROM JSON_TABLE(:claims, '$[*]' COLUMNS (
+        dag_id VARCHAR(250) PATH '$.dag_id',
+        run_id VARCHAR(250) PATH '$.run_id',
+        task_id VARCHAR(250) PATH '$.task_id',
+        pool VARCHAR(256) PATH '$.pool'
+    )) AS j
+),
+locked_pool AS (
+    SELECT p.pool
+    FROM (SELECT DISTINCT pool FROM claim ORDER BY pool LIMIT 1000000) AS c
+    STRAIGHT_JOIN slot_pool AS p ON p.pool = c.pool
+    WHERE p.slots <> -1
+    FOR UPDATE OF p
+),
+locked_run AS (
+    SELECT r.run_id
+    FROM (SELECT DISTINCT dag_id, run_id FROM claim ORDER BY dag_id, run_id LIMIT 1000000) AS c
+    STRAIGHT_JOIN dag_run AS r ON r.dag_id = c.dag_id AND r.run_id = c.run_id
+    FOR UPDATE OF r
+),
+locked_task AS (
+    SELECT t.task_id
+    FROM (SELECT DISTINCT dag_id, task_id FROM claim ORDER BY dag_id, task_id LIMIT 1000000) AS c
+    STRAIGHT_JOIN task AS t ON t.dag_id = c.dag_id AND t.task_id = c.task_id
+    WHERE t.max_active_tis_per_dag IS NOT NULL
+    FOR UPDATE OF t
+)
+SELECT 'pool' AS holder_kind, COUNT(*) AS locked FROM locked_pool
+UNION ALL
+SELECT 'dag_run', COUNT(*) FROM locked_run
+UNION ALL
+SELECT 'task', COUNT(*) FROM locked_task

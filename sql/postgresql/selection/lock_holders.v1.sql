@@ -1,0 +1,44 @@
+-- name: selection/lock_holders
+-- version: 1
+-- purpose: Lock the holders whose limits a claim is about to use, before it counts what is used.
+-- result: rows
+-- param claims: json; [{"dag_id", "run_id", "task_id", "map_index", "pool", "claim_token"}, ...]
+-- column holder_kind: text; pool, dag_run or task
+-- column locked: integer; how many of that kind were locked
+-- locks: FOR NO KEY UPDATE on the pools, then the dag runs, then the tasks of the claims, each in the order of its key.
+--   Pools without a limit and tasks without max_active_tis_per_dag are left alone.
+-- isolation: READ COMMITTED, in a transaction of its own together with selection/claim
+-- limits: whoever changes what a holder uses takes its lock first, so that no limit is passed
+-- server: 15
+-- origin: hand-written: FOR NO KEY UPDATE lets others insert task instances of a locked dag run; MySQL has no such lock
+
+WITH claim AS (
+    SELECT dag_id, run_id, task_id, pool
+    FROM jsonb_to_recordset(CAST(:claims AS jsonb)) AS j (dag_id text, run_id text, task_id text, pool text)
+),
+locked_pool AS MATERIALIZED (
+    SELECT p.pool
+    FROM slot_pool AS p
+    WHERE p.pool IN (SELECT pool FROM claim) AND p.slots <> -1
+    ORDER BY p.pool
+    FOR NO KEY UPDATE
+),
+locked_run AS MATERIALIZED (
+    SELECT r.run_id
+    FROM dag_run AS r
+    WHERE (r.dag_id, r.run_id) IN (SELECT dag_id, run_id FROM claim)
+    ORDER BY r.dag_id, r.run_id
+    FOR NO KEY UPDATE
+),
+locked_task AS MATERIALIZED (
+    SELECT t.task_id
+    FROM task AS t
+    WHERE (t.dag_id, t.task_id) IN (SELECT dag_id, task_id FROM claim) AND t.max_active_tis_per_dag IS NOT NULL
+    ORDER BY t.dag_id, t.task_id
+    FOR NO KEY UPDATE
+)
+SELECT 'pool' AS holder_kind, count(*) AS locked FROM locked_pool
+UNION ALL
+SELECT 'dag_run', count(*) FROM locked_run
+UNION ALL
+SELECT 'task', count(*) FROM locked_task
