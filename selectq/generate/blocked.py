@@ -24,7 +24,7 @@ from selectq.schema import metadata
 dag_run = metadata.tables["dag_run"]
 
 KEY = ("dag_id", "run_id", "task_id", "map_index")
-NONE = sa.null()
+NONE = sa.cast(sa.null(), sa.Integer)
 FALSE, TRUE = sa.literal_column("FALSE"), sa.literal_column("TRUE")
 
 

@@ -72,6 +72,10 @@ def laid_out(sql: str, glot: str) -> str:
     for alias in list(tree.find_all(exp.Alias)):
         if isinstance(alias.this, exp.Column) and alias.this.name == alias.alias:
             alias.replace(alias.this)
+    # SQLAlchemy writes FROM DUAL where MySQL needs no FROM; sqlglot quotes it into a table's name.
+    for source in list(tree.find_all(exp.From)):
+        if source.name.upper() == "DUAL":
+            source.pop()
     pretty = tree.sql(glot, pretty=True, indent=4, pad=4, max_text_width=100)
     # sqlglot writes Postgres parameters in a driver's style.
     pretty = re.sub(r"%\((\w+)\)s", r":\1", pretty)

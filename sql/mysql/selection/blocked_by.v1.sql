@@ -333,30 +333,27 @@ INNER JOIN LATERAL (
     SELECT
         'paused' AS limit_name,
         JSON_ARRAY(judged.dag_id) AS holder,
-        NULL AS used,
-        NULL AS capacity,
+        CAST(NULL AS SIGNED) AS used,
+        CAST(NULL AS SIGNED) AS capacity,
         FALSE AS never
-    FROM `DUAL`
     WHERE
         judged.is_paused = 1
     UNION ALL
     SELECT
         'dag_run_state' AS limit_name,
         JSON_ARRAY(judged.dag_id, judged.run_id) AS holder,
-        NULL AS used,
-        NULL AS capacity,
+        CAST(NULL AS SIGNED) AS used,
+        CAST(NULL AS SIGNED) AS capacity,
         FALSE AS never
-    FROM `DUAL`
     WHERE
         judged.is_running = 0
     UNION ALL
     SELECT
         'no_pool' AS limit_name,
         JSON_ARRAY(judged.pool) AS holder,
-        NULL AS used,
-        NULL AS capacity,
+        CAST(NULL AS SIGNED) AS used,
+        CAST(NULL AS SIGNED) AS capacity,
         TRUE AS never
-    FROM `DUAL`
     WHERE
         judged.is_paused = 0 AND judged.is_running = 1 AND judged.no_pool = 1
     UNION ALL
@@ -366,7 +363,6 @@ INNER JOIN LATERAL (
         judged.pool_used AS used,
         judged.pool_capacity AS capacity,
         judged.pool_slots > judged.pool_capacity AS never
-    FROM `DUAL`
     WHERE
         judged.is_paused = 0
         AND judged.is_running = 1
@@ -378,7 +374,6 @@ INNER JOIN LATERAL (
         judged.run_used AS used,
         judged.run_capacity AS capacity,
         judged.run_capacity <= 0 AS never
-    FROM `DUAL`
     WHERE
         judged.is_paused = 0 AND judged.is_running = 1 AND judged.run_capacity <= judged.run_used
     UNION ALL
@@ -388,7 +383,6 @@ INNER JOIN LATERAL (
         judged.task_used AS used,
         judged.task_capacity AS capacity,
         judged.task_capacity <= 0 AS never
-    FROM `DUAL`
     WHERE
         judged.is_paused = 0 AND judged.is_running = 1 AND judged.task_capacity <= judged.task_used
     UNION ALL
@@ -398,7 +392,6 @@ INNER JOIN LATERAL (
         judged.task_in_run_used AS used,
         judged.task_in_run_capacity AS capacity,
         judged.task_in_run_capacity <= 0 AS never
-    FROM `DUAL`
     WHERE
         judged.is_paused = 0
         AND judged.is_running = 1
@@ -410,7 +403,6 @@ INNER JOIN LATERAL (
         judged.executor_used AS used,
         judged.executor_capacity AS capacity,
         FALSE AS never
-    FROM `DUAL`
     WHERE
         judged.is_paused = 0 AND judged.is_running = 1 AND judged.executor_used >= judged.executor_capacity
     UNION ALL
@@ -420,7 +412,6 @@ INNER JOIN LATERAL (
         judged.pass_used AS used,
         judged.pass_capacity AS capacity,
         FALSE AS never
-    FROM `DUAL`
     WHERE
         judged.is_paused = 0 AND judged.is_running = 1 AND judged.pass_used >= judged.pass_capacity
 ) AS reason

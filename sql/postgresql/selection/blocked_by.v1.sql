@@ -328,8 +328,8 @@ JOIN LATERAL (
     SELECT
         'paused' AS limit_name,
         JSONB_BUILD_ARRAY(judged.dag_id) AS holder,
-        NULL AS used,
-        NULL AS capacity,
+        CAST(NULL AS INT) AS used,
+        CAST(NULL AS INT) AS capacity,
         FALSE AS never
     WHERE
         judged.is_paused
@@ -337,8 +337,8 @@ JOIN LATERAL (
     SELECT
         'dag_run_state' AS limit_name,
         JSONB_BUILD_ARRAY(judged.dag_id, judged.run_id) AS holder,
-        NULL AS used,
-        NULL AS capacity,
+        CAST(NULL AS INT) AS used,
+        CAST(NULL AS INT) AS capacity,
         FALSE AS never
     WHERE
         NOT judged.is_running
@@ -346,8 +346,8 @@ JOIN LATERAL (
     SELECT
         'no_pool' AS limit_name,
         JSONB_BUILD_ARRAY(judged.pool) AS holder,
-        NULL AS used,
-        NULL AS capacity,
+        CAST(NULL AS INT) AS used,
+        CAST(NULL AS INT) AS capacity,
         TRUE AS never
     WHERE
         NOT judged.is_paused AND judged.is_running AND judged.no_pool
