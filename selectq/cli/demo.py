@@ -59,7 +59,7 @@ def command(db: str | None, story: str, passes: int, as_json: bool) -> None:
         if not as_json:
             _print_text(
                 "A pass is one turn of a scheduler's loop. What starts in a pass is done before the next one. "
-                f"A run ends once the starved work has started, or after {passes:,} passes."
+                f"A run ends once the starved work has started, or after pass {passes:,}."
             )
         for tale, outcomes in played:
             if as_json:
