@@ -35,8 +35,8 @@ class Field:
 class Query:
     """One version of one query for one engine.
 
-    ``result`` is ``rows``, ``row`` (exactly one) or ``count`` (affected rows); ``sql`` is the statement without its header,
-    with ``:name`` parameters; ``digest`` is the SHA-256 of the whole file, in hex.
+    ``result`` is ``rows``, ``row`` (exactly one) or ``count`` (affected rows); ``sql`` is the statement without its
+    header, with ``:name`` parameters; ``digest`` is the SHA-256 of the whole file, in hex.
     """
 
     dialect: str
@@ -142,7 +142,8 @@ def read_query(path: Path, root: Path) -> Query:
         raise wrong(f"header lacks {', '.join(missing)}")
     name = f"{relative.parts[1]}/{named['name']}"
     if (header["name"], header["version"]) != (name, named["version"]):
-        raise wrong(f"header says {header['name']} version {header['version']}, the path says {name} {named['version']}")
+        said = f"{header['name']} version {header['version']}"
+        raise wrong(f"header says {said}, the path says {name} version {named['version']}")
     query = Query(
         dialect=relative.parts[0],
         name=name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import make_url
@@ -10,12 +11,16 @@ from sqlalchemy.engine import make_url
 from selectq.errors import DatabaseUnreachableError, InvalidParameterError, UnsupportedDatabaseError
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
+CONNECT_ARGS: dict[str, dict[str, object]] = {
+    "postgresql+psycopg": {"options": "-c timezone=UTC", "connect_timeout": 10},
+    "mysql+pymysql": {"init_command": "SET time_zone = '+00:00'", "charset": "utf8mb4", "connect_timeout": 10},
+}
 LOWEST = {"postgresql": (15,), "mysql": (8, 4)}
 NAMES = {"postgresql": "PostgreSQL", "mysql": "MySQL"}
 
 
-def create_engine(url: str | sa.URL, **options: object) -> sa.Engine:
-    """Make an engine for a Postgres or MySQL URL; ``postgresql://`` and ``mysql://`` get the drivers selectq ships with.
+def create_engine(url: str | sa.URL, **options: Any) -> sa.Engine:
+    """Make an engine for a ``postgresql://`` or ``mysql://`` URL, on the drivers that selectq ships with.
 
     Sessions run in UTC and READ COMMITTED: a claim counts what others have committed after it has locked the holders.
 
@@ -32,14 +37,15 @@ def create_engine(url: str | sa.URL, **options: object) -> sa.Engine:
     dialect = parsed.drivername.split("+")[0]
     if dialect not in DRIVERS:
         raise UnsupportedDatabaseError(
-            f"db: {dialect!r} is not supported; use PostgreSQL {dotted('postgresql')} or later, or MySQL {dotted('mysql')} or later"
+            f"db: {dialect!r} is not supported; use PostgreSQL {dotted('postgresql')} or later, "
+            f"or MySQL {dotted('mysql')} or later"
         )
-    if "+" not in parsed.drivername:
-        parsed = parsed.set(drivername=DRIVERS[dialect])
-    if dialect == "mysql":
-        options.setdefault("connect_args", {"init_command": "SET time_zone = '+00:00'", "charset": "utf8mb4"})
-    else:
-        options.setdefault("connect_args", {"options": "-c timezone=UTC"})
+    if "+" in parsed.drivername and parsed.drivername != DRIVERS[dialect]:
+        raise UnsupportedDatabaseError(
+            f"db: driver {parsed.drivername!r} is not supported; write {dialect}:// (which means {DRIVERS[dialect]}://)"
+        )
+    parsed = parsed.set(drivername=DRIVERS[dialect])
+    options.setdefault("connect_args", dict(CONNECT_ARGS[DRIVERS[dialect]]))
     return sa.create_engine(parsed, isolation_level="READ COMMITTED", **options)
 
 

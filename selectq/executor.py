@@ -61,7 +61,10 @@ def run(connection: sa.Connection, query: Query, **parameters: Any) -> list[dict
     result = execute(connection, query, parameters)
     converters = [(field.name, FROM_DATABASE[field.type]) for field in query.columns]
     return [
-        {name: None if value is None else convert(value) for (name, convert), value in zip(converters, row, strict=True)}
+        {
+            name: None if value is None else convert(value)
+            for (name, convert), value in zip(converters, row, strict=True)
+        }
         for row in result
     ]
 

@@ -43,7 +43,7 @@ def check_executor_slots(value: object) -> dict[str, int]:
 def check_text(field: str, value: object, length: int = 250) -> str | None:
     """Text of at most ``length`` characters, or None."""
     if value is not None and (not isinstance(value, str) or len(value) > length or "\0" in value):
-        raise InvalidParameterError(field, f"must be text of at most {length} characters without NUL, not {value!r:.80}")
+        raise InvalidParameterError(field, f"must be text of at most {length} characters, no NUL, not {value!r:.80}")
     return value
 
 

@@ -59,14 +59,24 @@ class Claimed(TaskInstanceRow):
 
 
 @dataclass(frozen=True, slots=True)
+class Found(TaskInstanceRow):
+    """A task instance in whatever state (``selection/task_instances``); state None = not scheduled yet."""
+
+    state: str | None
+    pool: str
+    pool_slots: int
+    priority_weight: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reason:
     """One limit that a task instance does not fit.
 
     ``limit`` is ``pool``, ``no_pool``, ``max_active_tasks``, ``max_active_tis_per_dag``, ``max_active_tis_per_dagrun``,
-    ``executor``, ``max_tis``, ``paused`` or ``dag_run_state``. ``holder`` names what carries it: (pool,), (dag_id, run_id),
-    (dag_id, task_id), (dag_id, run_id, task_id), (executor,), () for the pass, (dag_id,) for ``paused``. ``used`` and
-    ``capacity`` count slots for a pool, else task instances, at its place in the walk; None where there is nothing
-    to count. ``never``: it can't start however long it waits, unless somebody changes the limit.
+    ``executor``, ``max_tis``, ``paused`` or ``dag_run_state``. ``holder`` names what carries it: (pool,),
+    (dag_id, run_id), (dag_id, task_id), (dag_id, run_id, task_id), (executor,), () for the pass, (dag_id,) for
+    ``paused``. ``used`` and ``capacity`` count slots for a pool, else task instances, at its place in the walk; None
+    where there is nothing to count. ``never``: it can't start however long it waits, unless somebody changes the limit.
     """
 
     limit: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self, TypeVar
+from weakref import WeakSet
 
 import sqlalchemy as sa
 import stamina
@@ -14,8 +15,12 @@ from selectq.database import check_server, connect
 from selectq.errors import InvalidParameterError, RetriesExhaustedError, SelectqError
 from selectq.parameters import check_count, check_executor_slots, check_policy, check_text
 from selectq.rows import Blocked, Claimed, Key, Selected
+from selectq.schema_status import check_schema
 
 T = TypeVar("T")
+
+CHECKED: WeakSet[sa.Engine] = WeakSet()
+"""Engines whose server and schema were found right: once is enough, a pass must not pay for it."""
 
 RETRIED_SQLSTATES = {"40001", "40P01"}
 RETRIED_MYSQL_ERRORS = {1205, 1213}
@@ -43,7 +48,7 @@ class SchedulerPass:
     Raises:
         InvalidParameterError: a parameter is wrong; the message names it.
         UnsupportedDatabaseError, DatabaseUnreachableError: on entry.
-        SchemaVersionError: the tables are missing.
+        SchemaVersionError: on entry, if the tables are missing or of another version.
         RetriesExhaustedError: every attempt met a conflict; nothing was committed.
 
     Example:
@@ -75,7 +80,10 @@ class SchedulerPass:
     def __enter__(self) -> Self:
         connection = connect(self.engine)
         try:
-            check_server(connection)
+            if self.engine not in CHECKED:
+                check_server(connection)
+                check_schema(connection)
+                CHECKED.add(self.engine)
             connection.rollback()
         except BaseException:
             connection.close()
@@ -136,7 +144,8 @@ class SchedulerPass:
             raise SelectqError("the pass is not open; use it as 'with SchedulerPass(engine) as p:'")
         connection = self._connection
         try:
-            for attempt in stamina.retry_context(on=is_conflict, attempts=self.attempts, wait_initial=0.02, wait_max=0.5):
+            attempts = stamina.retry_context(is_conflict, attempts=self.attempts, wait_initial=0.02, wait_max=0.5)
+            for attempt in attempts:
                 with attempt, connection.begin():
                     return work(connection)
         except sa.exc.DBAPIError as error:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from selectq.executor import query_for, run, run_count
 from selectq.parameters import check_count, check_executor_slots, check_map_index, check_policy, check_text
-from selectq.rows import Blocked, Claimed, Key, Reason, Selected
+from selectq.rows import Blocked, Claimed, Found, Key, Reason, Selected
 
 CLAIM_ROUNDS = 5
 """Most turns of select, lock and claim in one call; a further one is needed only if others took what was selected."""
@@ -56,7 +56,8 @@ def select(
 def first_page(connection: sa.Connection, max_tis: int) -> int:
     """Rows to read of each pool: about twice what the pass can take, over all pools with room."""
     [counted] = run(connection, query_for(connection, "selection/open_pools"))
-    return max(16, min(max_tis, -(-2 * max_tis // max(1, counted["open_pools"]))))
+    pools: int = max(1, counted["open_pools"])
+    return max(16, min(max_tis, -(-2 * max_tis // pools)))
 
 
 def as_selected(rows: Sequence[dict[str, Any]]) -> list[Selected]:
@@ -82,12 +83,12 @@ def claim(
         InvalidParameterError: a parameter is wrong.
         SchemaVersionError: the tables are missing.
     """
+    check_count("max_tis", max_tis)
     check_text("queued_by", queued_by)
     slots = check_executor_slots(executor_slots)
     claimed: list[Claimed] = []
     for _ in range(CLAIM_ROUNDS):
-        room = max_tis if not claimed else max_tis - len(claimed)
-        selected = select(connection, room, slots, policy)
+        selected = select(connection, max_tis - len(claimed), slots, policy)
         if not selected:
             break
         won = claim_selected(connection, selected, queued_by)
@@ -192,6 +193,32 @@ def blocked_by(
         page_size=check_count("page_size", page_size),
     )
     return [as_blocked(list(group)) for _, group in groupby(rows, key=row_key)]
+
+
+def task_instances(
+    connection: sa.Connection,
+    dag_id: str,
+    run_id: str,
+    task_id: str,
+    map_index: int | None = None,
+    page_size: int = DEFAULT_PAGE,
+) -> list[Found]:
+    """Task instances of one task in one run, whatever their state, by map_index; at most ``page_size``.
+
+    Raises:
+        InvalidParameterError: a parameter is wrong.
+        SchemaVersionError: the tables are missing.
+    """
+    rows = run(
+        connection,
+        query_for(connection, "selection/task_instances"),
+        dag_id=check_text("dag_id", dag_id),
+        run_id=check_text("run_id", run_id),
+        task_id=check_text("task_id", task_id),
+        map_index=check_map_index(map_index),
+        page_size=check_count("page_size", page_size),
+    )
+    return [Found(**row) for row in rows]
 
 
 def row_key(row: Mapping[str, Any]) -> Key:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 
 from selectq.catalogue import DIALECTS
-from selectq.generate import blocked, pools, usage
+from selectq.generate import blocked, lookup, pools, usage
 from selectq.generate.render import Generated, file_text
 
 BUILDERS: tuple[Callable[[str], Generated], ...] = (
@@ -15,6 +15,7 @@ BUILDERS: tuple[Callable[[str], Generated], ...] = (
     usage.usage_by_dag_run,
     usage.usage_by_task,
     blocked.blocked_by,
+    lookup.task_instances,
 )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
+from sqlalchemy.sql.selectable import LateralFromClause
 
 from selectq.generate import given
 from selectq.generate.render import Generated, parameter
@@ -24,8 +27,9 @@ from selectq.schema import metadata
 dag_run = metadata.tables["dag_run"]
 
 KEY = ("dag_id", "run_id", "task_id", "map_index")
-NONE = sa.cast(sa.null(), sa.Integer)
-FALSE, TRUE = sa.literal_column("FALSE"), sa.literal_column("TRUE")
+NONE: sa.ColumnElement[Any] = sa.cast(sa.null(), sa.Integer)
+FALSE: sa.ColumnElement[bool] = sa.literal_column("FALSE")
+TRUE: sa.ColumnElement[bool] = sa.literal_column("TRUE")
 
 
 def text(value: str) -> sa.ColumnElement[str]:
@@ -52,14 +56,10 @@ ROW = (
 
 def admitted_rows(dialect: str) -> sa.CTE:
     keys = given.keys(dialect, "admitted")
-    return (
-        sa.select(*ROW, TRUE.label("starts"))
-        .join_from(keys, ti, same(ti, keys, *KEY))
-        .cte("admitted")
-    )
+    return sa.select(*ROW, TRUE.label("starts")).join_from(keys, ti, same(ti, keys, *KEY)).cte("admitted")
 
 
-def wanted(column: sa.ColumnElement[object], name: str, kind: str = "text") -> sa.ColumnElement[bool]:
+def wanted(column: sa.ColumnElement[Any], name: str, kind: str = "text") -> sa.ColumnElement[bool]:
     return sa.or_(parameter(name, kind).is_(None), column == parameter(name, kind))
 
 
@@ -164,7 +164,7 @@ def judged_rows(walk: sa.CTE, limit: sa.FromClause) -> sa.CTE:
     )
 
 
-def reasons(dialect: str, judged: sa.CTE) -> sa.Lateral:
+def reasons(dialect: str, judged: sa.CTE) -> LateralFromClause:
     """Each limit that a row does not fit; only the first two kinds for a row that is no candidate."""
     j = judged.c
     is_candidate = sa.and_(~j.is_paused, j.is_running)
@@ -173,19 +173,23 @@ def reasons(dialect: str, judged: sa.CTE) -> sa.Lateral:
         name: str,
         holder: tuple[str, ...],
         stops: sa.ColumnElement[bool],
-        used: sa.ColumnElement[object] = NONE,
-        capacity: sa.ColumnElement[object] = NONE,
+        used: sa.ColumnElement[Any] = NONE,
+        capacity: sa.ColumnElement[Any] = NONE,
         never: sa.ColumnElement[bool] = FALSE,
-    ) -> sa.Select[tuple[object, ...]]:
-        return sa.select(
-            text(name).label("limit_name"),
-            given.json_array(dialect, [j[part] for part in holder]).label("holder"),
-            used.label("used"),
-            capacity.label("capacity"),
-            never.label("never"),
-        ).where(stops).correlate(judged)
+    ) -> sa.Select[Any]:
+        return (
+            sa.select(
+                text(name).label("limit_name"),
+                given.json_array(dialect, [j[part] for part in holder]).label("holder"),
+                used.label("used"),
+                capacity.label("capacity"),
+                never.label("never"),
+            )
+            .where(stops)
+            .correlate(judged)
+        )
 
-    def full(name: str, holder: tuple[str, ...], prefix: str, can_be_never: bool = True) -> sa.Select[tuple[object, ...]]:
+    def full(name: str, holder: tuple[str, ...], prefix: str, can_be_never: bool = True) -> sa.Select[Any]:
         used, capacity = j[f"{prefix}_used"], j[f"{prefix}_capacity"]
         never = capacity <= number(0) if can_be_never else FALSE
         return reason(name, holder, sa.and_(is_candidate, used >= capacity), used, capacity, never)
@@ -217,7 +221,7 @@ def blocked_by(dialect: str) -> Generated:
     reason = reasons(dialect, judged)
     return Generated(
         name="selection/blocked_by",
-        purpose="For scheduled task instances that are not admitted: each limit that stops one, at its place in the walk.",
+        purpose="For scheduled task instances not admitted: each limit that stops one, at its place in the walk.",
         statement=sa.select(
             *(judged.c[name] for name in (*KEY, "pool", "pool_slots")),
             *(reason.c[name] for name in ("limit_name", "holder", "used", "capacity", "never")),
@@ -227,7 +231,7 @@ def blocked_by(dialect: str) -> Generated:
         parameters={
             "max_tis": "integer; as given to selection/select_executable",
             "executor_slots": "json; as given to selection/select_executable",
-            "admitted": "json; [[dag_id, run_id, task_id, map_index], ...] as selection/select_executable returned them",
+            "admitted": "json; [[dag_id, run_id, task_id, map_index], ...] that selection/select_executable returned",
             "dag_id": "text; only of this dag; NULL = any",
             "run_id": "text; only of this run; NULL = any",
             "task_id": "text; only of this task; NULL = any",

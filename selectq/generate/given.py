@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -38,8 +39,9 @@ def executor_limit(dialect: str) -> sa.CTE:
     """Rows (executor, free) of the parameter ``executor_slots``."""
     if dialect == "mysql":
         sql = (
-            f"SELECT j.executor {BYTES} AS executor, CAST(JSON_EXTRACT(:executor_slots, CONCAT('$.', JSON_QUOTE(j.executor))) AS SIGNED) "
-            "AS free FROM JSON_TABLE(JSON_KEYS(:executor_slots), '$[*]' COLUMNS "
+            f"SELECT j.executor {BYTES} AS executor, "
+            "CAST(JSON_EXTRACT(:executor_slots, CONCAT('$.', JSON_QUOTE(j.executor))) AS SIGNED) AS free "
+            "FROM JSON_TABLE(JSON_KEYS(:executor_slots), '$[*]' COLUMNS "
             f"(executor VARCHAR({ID_LENGTH}) PATH '$')) AS j"
         )
     else:
@@ -50,5 +52,5 @@ def executor_limit(dialect: str) -> sa.CTE:
     return raw(sql, "executor", "free").cte("executor_limit")
 
 
-def json_array(dialect: str, parts: Sequence[sa.ColumnElement[object]]) -> sa.ColumnElement[object]:
+def json_array(dialect: str, parts: Sequence[sa.ColumnElement[Any]]) -> sa.ColumnElement[Any]:
     return sa.func.json_array(*parts) if dialect == "mysql" else sa.func.jsonb_build_array(*parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import sqlalchemy as sa
 import sqlglot
@@ -15,7 +16,8 @@ from sqlglot import exp
 from selectq.database import dotted
 
 GLOT = {"postgresql": "postgres", "mysql": "mysql"}
-TYPES: dict[str, sa.types.TypeEngine[object]] = {
+DIALECTS: dict[str, Any] = {"postgresql": postgresql.dialect, "mysql": mysql.dialect}
+TYPES: dict[str, sa.types.TypeEngine[Any]] = {
     "text": sa.Text(),
     "integer": sa.Integer(),
     "json": sa.JSON(),
@@ -28,7 +30,7 @@ class Generated:
 
     name: str
     purpose: str
-    statement: sa.Select[tuple[object, ...]] | sa.CompoundSelect[tuple[object, ...]]
+    statement: sa.Select[Any]
     columns: Mapping[str, str]
     limits: str
     result: str = "rows"
@@ -36,14 +38,16 @@ class Generated:
     version: int = 1
 
 
-def parameter(name: str, kind: str = "text") -> sa.ColumnElement[object]:
+def parameter(name: str, kind: str = "text") -> sa.ColumnElement[Any]:
     """A named parameter with its type spelled out, so that NULL can be passed for it."""
-    bound = sa.bindparam(name)
+    bound: sa.BindParameter[Any] = sa.bindparam(name)
     return sa.cast(bound, TYPES[kind])
 
 
 def dialect_of(name: str) -> Dialect:
-    return postgresql.dialect(paramstyle="named") if name == "postgresql" else mysql.dialect(paramstyle="named")
+    """The engine's own dialect, with parameters written as ``:name``."""
+    made: Dialect = DIALECTS[name](paramstyle="named")
+    return made
 
 
 def file_text(query: Generated, dialect: str, builder: str) -> str:

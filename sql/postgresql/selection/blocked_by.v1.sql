@@ -1,10 +1,10 @@
 -- name: selection/blocked_by
 -- version: 1
--- purpose: For scheduled task instances that are not admitted: each limit that stops one, at its place in the walk.
+-- purpose: For scheduled task instances not admitted: each limit that stops one, at its place in the walk.
 -- result: rows
 -- param max_tis: integer; as given to selection/select_executable
 -- param executor_slots: json; as given to selection/select_executable
--- param admitted: json; [[dag_id, run_id, task_id, map_index], ...] as selection/select_executable returned them
+-- param admitted: json; [[dag_id, run_id, task_id, map_index], ...] that selection/select_executable returned
 -- param dag_id: text; only of this dag; NULL = any
 -- param run_id: text; only of this run; NULL = any
 -- param task_id: text; only of this task; NULL = any
