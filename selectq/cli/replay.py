@@ -103,7 +103,7 @@ class Report:
                     "error": str(error),
                 }
             )
-        click.echo(f"{'wrong':8}{printable(error)}", err=True)
+        click.echo(f"{'error':8}{printable(error)}", err=True)
 
     def end(self) -> None:
         if self.as_json:
@@ -113,7 +113,7 @@ class Report:
         if self.differing:
             parts.append(f"{self.differing} {'differs' if self.differing == 1 else 'differ'}")
         if self.wrong_files:
-            parts.append(f"{self.wrong_files} {'file is' if self.wrong_files == 1 else 'files are'} wrong")
+            parts.append(f"{self.wrong_files} not run")
         click.echo(", ".join(parts))
 
     @property

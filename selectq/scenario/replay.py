@@ -20,7 +20,7 @@ ROWS_PER_PAGE = 10_000
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """The answer of one pass: rows in order, and every other scheduled row with the limits that stop it."""
+    """The answer of one pass: rows in order; every other scheduled row, by key, with the limits that stop it."""
 
     selected: tuple[Key, ...]
     blocked: dict[Key, tuple[str, ...]]
