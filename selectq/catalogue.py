@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,10 @@ REQUIRED = ("name", "version", "purpose", "result", "locks", "isolation", "limit
 OPTIONAL = ("engine", "waiver")
 FILE_NAME = re.compile(r"(?P<name>[a-z][a-z0-9_]*)\.v(?P<version>[1-9][0-9]*)\.sql")
 HEADER_LINE = re.compile(r"-- (?P<key>[a-z]+)(?: (?P<subject>[a-z_]+))?: (?P<value>.+)")
-PARAMETER_USE = re.compile(r"(?<![:\w]):([a-z_]+)\b")
+PARAMETER_OR_OPAQUE = re.compile(
+    r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"[^"]*"|`[^`]*`|(?<![:\w]):(?P<parameter>[a-z][a-z0-9_]*)\b""", re.DOTALL
+)
+"""A parameter, or text that hides what looks like one: a comment, quoted text, a quoted name."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class Query:
 class Catalogue:
     """All query files of one folder tree ``<dialect>/<area>/<query>.v<N>.sql``."""
 
-    def __init__(self, queries: Iterator[Query]) -> None:
+    def __init__(self, queries: Iterable[Query]) -> None:
         self._queries = {(query.dialect, query.name, query.version): query for query in queries}
 
     @classmethod
@@ -80,7 +83,7 @@ class Catalogue:
         Raises:
             QueryFileError: a file breaks a rule; the message names the file and the rule.
         """
-        return cls(read_query(path, root) for dialect in DIALECTS for path in sorted((root / dialect).rglob("*.sql")))
+        return cls(read_query(path, root) for path in query_paths(root))
 
     def __iter__(self) -> Iterator[Query]:
         return iter(self._queries.values())
@@ -107,6 +110,12 @@ def default_catalogue() -> Catalogue:
     return Catalogue.load()
 
 
+def query_paths(root: Path) -> Iterator[Path]:
+    """The query files below ``root``, PostgreSQL's first, each engine's by name."""
+    for dialect in DIALECTS:
+        yield from sorted((root / dialect).rglob("*.sql"))
+
+
 def read_query(path: Path, root: Path) -> Query:
     """Parse one file.
 
@@ -121,7 +130,10 @@ def read_query(path: Path, root: Path) -> Query:
     if len(relative.parts) != 3 or not (named := FILE_NAME.fullmatch(relative.name)):
         raise wrong("expected <dialect>/<area>/<query>.v<N>.sql")
     content = path.read_bytes()
-    comment, statement = split_header(content.decode())
+    try:
+        comment, statement = split_header(content.decode())
+    except UnicodeDecodeError as error:
+        raise wrong(f"not UTF-8 at byte {error.start}") from None
     header: dict[str, str] = {}
     fields: dict[str, list[Field]] = {"param": [], "column": []}
     for line in comment:
@@ -133,6 +145,8 @@ def read_query(path: Path, root: Path) -> Query:
             kind, _, description = value.partition(";")
             if kind.strip() not in TYPES:
                 raise wrong(f"{key} {subject}: type {kind.strip()!r} is none of {', '.join(TYPES)}")
+            if subject in (field.name for field in fields[key]):
+                raise wrong(f"{key} {subject}: declared twice")
             fields[key].append(Field(subject, kind.strip(), description.strip()))
         elif key in REQUIRED + OPTIONAL and not subject and key not in header:
             header[key] = value
@@ -180,5 +194,12 @@ def split_header(text: str) -> tuple[list[str], str]:
 
 def used_parameters(statement: str) -> frozenset[str]:
     """Names of the ``:name`` parameters outside comments and quoted text."""
-    bare = re.sub(r"--[^\n]*|'(?:[^']|'')*'", "", statement)
-    return frozenset(PARAMETER_USE.findall(bare))
+    found = (match["parameter"] for match in PARAMETER_OR_OPAQUE.finditer(statement))
+    return frozenset(name for name in found if name)
+
+
+def replace_parameters(statement: str, replacement: Callable[[str], str]) -> str:
+    """The statement with ``replacement(name)`` in place of each ``:name`` outside comments and quoted text."""
+    return PARAMETER_OR_OPAQUE.sub(
+        lambda match: replacement(match["parameter"]) if match["parameter"] else match[0], statement
+    )
