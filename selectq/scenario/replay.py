@@ -15,7 +15,8 @@ from selectq.scenario.compare import compare, show, some
 from selectq.scenario.load import load
 from selectq.scenario.model import Scenario, Step
 
-ROWS_PER_PAGE = 10_000
+ROWS_PER_PAGE = 100_000
+"""Each page costs a walk over all that is blocked, so few large ones; memory grows with this."""
 
 
 @dataclass(frozen=True, slots=True)
