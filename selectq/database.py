@@ -16,6 +16,8 @@ CONNECT_ARGS: dict[str, dict[str, object]] = {
     "mysql+pymysql": {"init_command": "SET time_zone = '+00:00'", "charset": "utf8mb4", "connect_timeout": 10},
 }
 LOWEST = {"postgresql": (15,), "mysql": (8, 4)}
+# They speak the protocol, but lock or compare in ways of their own.
+LOOKALIKES = {"MariaDB": "MariaDB", "TiDB": "TiDB", "CockroachDB": "CockroachDB", "-YB-": "YugabyteDB"}
 NAMES = {"postgresql": "PostgreSQL", "mysql": "MySQL"}
 
 
@@ -62,18 +64,24 @@ def check_server(connection: sa.Connection) -> None:
     dialect = connection.dialect.name
     if dialect not in LOWEST:
         raise UnsupportedDatabaseError(f"{dialect} is not supported; use PostgreSQL or MySQL")
-    text = str(connection.scalar(sa.text("SELECT version()")))
-    for name in ("MariaDB", "TiDB", "CockroachDB", "YB-"):
-        if name.lower() in text.lower():
-            raise UnsupportedDatabaseError(
-                f"this server is {text!r}; selectq needs {NAMES[dialect]} {dotted(dialect)} or later itself"
-            )
+    check_version(dialect, str(connection.scalar(sa.text("SELECT version()"))))
+
+
+def check_version(dialect: str, text: str) -> None:
+    """Refuse a server by what its ``version()`` says. Raises as ``check_server`` does."""
+    wanted = f"{NAMES[dialect]} {dotted(dialect)} or later"
+    for mark, name in LOOKALIKES.items():
+        if mark.lower() in text.lower():
+            raise UnsupportedDatabaseError(f"this server is {name} ({text}); selectq needs {wanted} itself")
     found = re.search(r"(\d+)(?:\.(\d+))?", text)
     version = tuple(int(part) for part in found.groups(default="0")) if found else (0,)
     if version < LOWEST[dialect]:
-        raise UnsupportedDatabaseError(
-            f"this server is {NAMES[dialect]} {'.'.join(map(str, version))}; selectq needs {dotted(dialect)} or later"
-        )
+        raise UnsupportedDatabaseError(f"this server is {described(dialect, text)}; selectq needs {wanted}")
+
+
+def described(dialect: str, text: str) -> str:
+    name = NAMES[dialect]
+    return text if text.startswith(name) else f"{name} {text}"
 
 
 def connect(engine: sa.Engine) -> sa.Connection:

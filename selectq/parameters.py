@@ -51,3 +51,12 @@ def check_map_index(value: object) -> int | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not -1 <= value <= INT32):
         raise InvalidParameterError("map_index", f"must be a whole number of at least -1, not {value!r}")
     return value
+
+
+def check_key(field: str, value: object) -> tuple[str, str, str, int] | None:
+    """A key (dag_id, run_id, task_id, map_index), or None."""
+    if value is None:
+        return None
+    if not isinstance(value, tuple) or [type(part) for part in value] != [str, str, str, int]:
+        raise InvalidParameterError(field, f"must be a key (dag_id, run_id, task_id, map_index), not {value!r:.80}")
+    return value

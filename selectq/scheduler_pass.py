@@ -12,7 +12,7 @@ import stamina
 
 from selectq import selection
 from selectq.database import check_server, connect
-from selectq.errors import InvalidParameterError, RetriesExhaustedError, SelectqError
+from selectq.errors import DatabaseUnreachableError, InvalidParameterError, RetriesExhaustedError, SelectqError
 from selectq.parameters import check_count, check_executor_slots, check_policy, check_text
 from selectq.rows import Blocked, Claimed, Key, Selected
 from selectq.schema_status import check_schema
@@ -47,7 +47,8 @@ class SchedulerPass:
 
     Raises:
         InvalidParameterError: a parameter is wrong; the message names it.
-        UnsupportedDatabaseError, DatabaseUnreachableError: on entry.
+        UnsupportedDatabaseError: on entry.
+        DatabaseUnreachableError: on entry, or the connection was lost; nothing is left half done.
         SchemaVersionError: on entry, if the tables are missing or of another version.
         RetriesExhaustedError: every attempt met a conflict; nothing was committed.
 
@@ -149,6 +150,11 @@ class SchedulerPass:
                 with attempt, connection.begin():
                     return work(connection)
         except sa.exc.DBAPIError as error:
+            if error.connection_invalidated:
+                raise DatabaseUnreachableError(
+                    f"the connection was lost: {error.orig}. What was not committed is undone; "
+                    "whether a commit under way arrived, the claim tokens in task_instance tell"
+                ) from error
             if is_conflict(error):
                 raise RetriesExhaustedError(
                     f"gave up after {self.attempts} attempts, nothing was committed: {error.orig}"

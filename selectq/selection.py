@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from selectq.executor import query_for, run, run_count
-from selectq.parameters import check_count, check_executor_slots, check_map_index, check_policy, check_text
+from selectq.parameters import check_count, check_executor_slots, check_key, check_map_index, check_policy, check_text
 from selectq.rows import Blocked, Claimed, Found, Key, Reason, Selected
 
 CLAIM_ROUNDS = 5
@@ -174,7 +174,7 @@ def blocked_by(
     check_count("max_tis", max_tis)
     slots = check_executor_slots(executor_slots)
     starts = select(connection, max_tis, slots, policy) if admitted is None else admitted
-    after_dag, after_run, after_task, after_index = after or ("", "", "", -2)
+    after_dag, after_run, after_task, after_index = check_key("after", after) or ("", "", "", -2)
     rows = run(
         connection,
         query_for(connection, "selection/blocked_by"),
@@ -186,9 +186,9 @@ def blocked_by(
         task_id=check_text("task_id", task_id),
         map_index=check_map_index(map_index),
         pool=check_text("pool", pool, 256),
-        after_dag_id=check_text("after", after_dag),
-        after_run_id=check_text("after", after_run),
-        after_task_id=check_text("after", after_task),
+        after_dag_id=after_dag,
+        after_run_id=after_run,
+        after_task_id=after_task,
         after_map_index=after_index,
         page_size=check_count("page_size", page_size),
     )
