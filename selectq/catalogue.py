@@ -66,6 +66,11 @@ class Query:
         return f"{self.name}.v{self.version}"
 
     @property
+    def file(self) -> str:
+        """Path below the root."""
+        return f"{self.dialect}/{self.id}.sql"
+
+    @property
     def parameter_names(self) -> frozenset[str]:
         return frozenset(field.name for field in self.parameters)
 

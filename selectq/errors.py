@@ -45,3 +45,7 @@ class ScenarioError(SelectqError):
 
 class MigrationFailedError(SelectqError):
     """The database refused a step of a migration; the message says what is left behind and what to do."""
+
+
+class SourceTreeError(SelectqError):
+    """The command writes files of the project, and this selectq is not installed from a folder of them."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self, TypeVar
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 import stamina
 
 from selectq import selection
-from selectq.database import check_server, connect
+from selectq.database import check_server, compiles_queries, connect
 from selectq.errors import DatabaseUnreachableError, InvalidParameterError, RetriesExhaustedError, SelectqError
 from selectq.parameters import check_count, check_executor_slots, check_policy, check_text
 from selectq.rows import Blocked, Claimed, Key, Selected
@@ -19,8 +19,8 @@ from selectq.schema_status import check_schema
 
 T = TypeVar("T")
 
-CHECKED: WeakSet[sa.Engine] = WeakSet()
-"""Engines whose server and schema were found right: once is enough, a pass must not pay for it."""
+CHECKED: WeakKeyDictionary[sa.Engine, bool] = WeakKeyDictionary()
+"""Engines whose server and schema were found right (once is enough, a pass must not pay for it): do they use jit?"""
 
 RETRIED_SQLSTATES = {"40001", "40P01"}
 RETRIED_MYSQL_ERRORS = {1205, 1213}
@@ -84,7 +84,7 @@ class SchedulerPass:
             if self.engine not in CHECKED:
                 check_server(connection)
                 check_schema(connection)
-                CHECKED.add(self.engine)
+                CHECKED[self.engine] = compiles_queries(connection)
             connection.rollback()
         except BaseException:
             connection.close()
@@ -148,6 +148,8 @@ class SchedulerPass:
             attempts = stamina.retry_context(is_conflict, attempts=self.attempts, wait_initial=0.02, wait_max=0.5)
             for attempt in attempts:
                 with attempt, connection.begin():
+                    if CHECKED[self.engine]:
+                        connection.execute(sa.text("SET LOCAL jit = off"))
                     return work(connection)
         except sa.exc.DBAPIError as error:
             if error.connection_invalidated:

@@ -1,19 +1,25 @@
 """The tables of selectq as SQLAlchemy Core objects, in Airflow's names and types.
 
 Migrations and generated queries are built from here. The tables are the same on both engines but for two columns that
-only MySQL has (``scheduled_pool`` and ``undated`` of ``task_instance``): MySQL has no partial indexes and sorts NULL first, and
-these two let an ordinary index stand in selection order (``docs/decisions/0003-selection-index.md``).
+only MySQL has (``scheduled_pool`` and ``undated`` of ``task_instance``): MySQL has no partial indexes and sorts NULL
+first, and these two let an ordinary index stand in selection order (``docs/decisions/0003-selection-index.md``).
 
 Ids compare as bytes on both engines: ``COLLATE "C"`` on Postgres, ``utf8mb4_0900_bin`` (no padding) on MySQL.
 """
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Any
+
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, postgresql
 
 ID_LENGTH = 250
 POOL_LENGTH = 256
+# PostgreSQL refuses index rows over 2,704 bytes: unless INSERT refuses long ids, a claim's UPDATE could fail on them.
+KEY_BYTES = 2600
+"""Most bytes of UTF-8 that the ids of a row (with pool and executor, if it has them) may take together."""
 
 TI_STATES = (
     "scheduled",
@@ -61,7 +67,11 @@ NAMING = {
     "pk": "pk_%(table_name)s",
 }
 
-MYSQL_OPTIONS = {"mysql_engine": "InnoDB", "mysql_charset": "utf8mb4", "mysql_collate": "utf8mb4_0900_bin"}
+MYSQL_OPTIONS: dict[str, Any] = {
+    "mysql_engine": "InnoDB",
+    "mysql_charset": "utf8mb4",
+    "mysql_collate": "utf8mb4_0900_bin",
+}
 
 
 def text_type(length: int) -> sa.types.TypeEngine[str]:
@@ -71,13 +81,17 @@ def text_type(length: int) -> sa.types.TypeEngine[str]:
     ).with_variant(mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_0900_bin"), "mysql")
 
 
-def time_type() -> sa.types.TypeEngine[object]:
+def time_type() -> sa.types.TypeEngine[datetime]:
     """A point in time to the microsecond; MySQL stores it in UTC without an offset."""
     return sa.TIMESTAMP(timezone=True).with_variant(mysql.DATETIME(fsp=6), "mysql")
 
 
 def one_of(column: str, values: tuple[str, ...]) -> str:
     return f"{column} IN ({', '.join(repr(value) for value in values)})"
+
+
+def within_key_bytes(*columns: str) -> str:
+    return f"{' + '.join(f'octet_length({column})' for column in columns)} <= {KEY_BYTES}"
 
 
 def build_metadata(dialect: str = "postgresql") -> sa.MetaData:
@@ -141,6 +155,7 @@ def build_metadata(dialect: str = "postgresql") -> sa.MetaData:
         check("retries >= 0", "retries"),
         check(one_of("trigger_rule", TRIGGER_RULES), "trigger_rule"),
         check("NOT (is_setup AND is_teardown)", "setup_or_teardown"),
+        check("executor <> ''", "executor"),
     )
     table(
         "task_edge",
@@ -157,6 +172,7 @@ def build_metadata(dialect: str = "postgresql") -> sa.MetaData:
         ),
         sa.Index("ix_task_edge_downstream", "dag_id", "downstream_task_id"),
         check("upstream_task_id <> downstream_task_id", "no_loop"),
+        check(within_key_bytes("dag_id", "upstream_task_id", "downstream_task_id"), "key_bytes"),
     )
     table(
         "dag_run",
@@ -193,6 +209,9 @@ def build_metadata(dialect: str = "postgresql") -> sa.MetaData:
         check("pool_slots >= 1", "pool_slots"),
         check("try_number >= 0", "try_number"),
         check(one_of("state", TI_STATES), "state"),
+        # The empty name stands for the default executor, which is NULL here; so in task.
+        check("executor <> ''", "executor"),
+        check(within_key_bytes("dag_id", "run_id", "task_id", "pool", "coalesce(executor, '')"), "key_bytes"),
     )
     add_selection_indexes(task_instance, on_mysql)
     return metadata

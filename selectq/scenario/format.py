@@ -14,6 +14,7 @@ from selectq import parameters, schema
 from selectq.rows import Key
 from selectq.scenario import fields as f
 from selectq.scenario.fields import Field, Place
+from selectq.scenario.key_bytes import check_key_bytes
 from selectq.scenario.model import Dag, Expectation, Group, Instances, Pool, Run, Scenario, Step, Task
 from selectq.scenario.references import check_references
 from selectq.scenario.yaml_file import parse_yaml, read_yaml
@@ -105,6 +106,7 @@ def make_scenario(
 
 def read_instances(place: Place, value: object) -> Instances:
     raw = read_instance_fields(place, value)
+    check_key_bytes(place, {name: raw[name] for name in ("dag_id", "run_id", "task_id", "pool")})
     map_index, count = raw.pop("map_index"), raw.pop("count")
     if count is None:
         return Instances(first=-1 if map_index is None else map_index, count=1, **raw)

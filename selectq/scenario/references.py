@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from selectq.rows import Key
 from selectq.scenario.fields import Place, shorten
+from selectq.scenario.key_bytes import check_key_bytes
 from selectq.scenario.model import Expectation, Group, Scenario
 
 MOST_ROWS = 5_000_000
@@ -22,7 +23,8 @@ def check_references(scenario: Scenario, top: Place) -> None:
     """Refuse a scenario whose parts do not fit together.
 
     Raises:
-        ScenarioError: a dag, dag run, task or row that is not listed, a row listed twice, too many rows.
+        ScenarioError: a dag, dag run, task or row that is not listed, a row listed twice, too many rows, ids of an edge
+            between tasks that are too long together.
     """
     Checker(scenario, top).check()
 
@@ -45,6 +47,8 @@ class Checker:
                 if upstream == task.task_id:
                     raise below.wrong("another task", f"the task itself, {shorten(upstream)}")
                 self.need_task(below, task.dag_id, upstream)
+                edge = {"dag_id": task.dag_id, "task_id": task.task_id, f"upstream[{number}]": upstream}
+                check_key_bytes(place, edge)
         for index, run in enumerate(scenario.dag_runs):
             self.need_dag(self.top.field("dag_runs").item(index), run.dag_id)
         self.ranges = self.check_instances()

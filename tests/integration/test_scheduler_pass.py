@@ -418,3 +418,19 @@ def test_reasons_are_filtered(engine: sa.Engine) -> None:
         assert count(map_index=1) == 8
         assert count(dag_id="d", run_id="r", task_id="t", map_index=0, pool="p") == 1
         assert count(dag_id="d", pool="x") == 0
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql", "postgresql15"])
+def test_jit_is_off_for_the_pass_and_for_it_alone(engine: sa.Engine) -> None:
+    fill(engine, world(1))
+    with engine.connect() as connection:
+        assert connection.scalar(sa.text("SHOW jit")) == "off"
+    own = sa.create_engine(engine.url, isolation_level="READ COMMITTED", connect_args={"options": "-c jit=on"})
+    statements: list[str] = []
+    sa.event.listen(own, "before_cursor_execute", lambda c, cursor, sql, *rest: statements.append(sql))
+    with SchedulerPass(own) as p:
+        assert len(p.claim()) == 1
+    assert statements[-4] == "SET LOCAL jit = off"
+    with own.connect() as connection:
+        assert connection.scalar(sa.text("SHOW jit")) == "on"
+    own.dispose()
