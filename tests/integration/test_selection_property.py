@@ -20,18 +20,33 @@ from tests.world_tables import states, store
 
 EXAMPLES = os.environ.get("SELECTQ_TEST_EXAMPLES")
 
+COUNT = int(EXAMPLES or 60)
+
 many_worlds = settings(
-    max_examples=int(EXAMPLES or 60),
+    max_examples=COUNT,
     # A run of CI must not fail by luck; whoever asks for a number of examples is looking for luck.
     derandomize="CI" in os.environ and EXAMPLES is None,
     # Each example works in a transaction of its own that is rolled back, so they can share a database.
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
+few_worlds = settings(many_worlds, max_examples=max(1, COUNT // 8))
+
 
 @many_worlds
 @given(world=worlds())
 def test_selection_equals_the_oracle(engine: sa.Engine, world: World) -> None:
+    check_selection(engine, world)
+
+
+@few_worlds
+@given(world=worlds(longest_flood=60))
+def test_selection_from_long_lines_equals_the_oracle(engine: sa.Engine, world: World) -> None:
+    """More rows than are read of a pool at a time."""
+    check_selection(engine, world)
+
+
+def check_selection(engine: sa.Engine, world: World) -> None:
     answer = walk(world)
     with engine.connect() as connection:
         store(connection, world)
