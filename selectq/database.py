@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from sqlalchemy.engine import make_url
@@ -16,6 +17,8 @@ CONNECT_ARGS: dict[str, dict[str, object]] = {
     "postgresql+psycopg": {"options": "-c timezone=UTC -c jit=off", "connect_timeout": 10},
     "mysql+pymysql": {"init_command": "SET time_zone = '+00:00'", "charset": "utf8mb4", "connect_timeout": 10},
 }
+READ_COMMITTED = "READ COMMITTED"
+DEFAULT_ISOLATION: WeakKeyDictionary[sa.Engine, str] = WeakKeyDictionary()
 LOWEST = {"postgresql": (15,), "mysql": (8, 4)}
 # They speak the protocol, but lock or compare in ways of their own.
 LOOKALIKES = {"MariaDB": "MariaDB", "TiDB": "TiDB", "CockroachDB": "CockroachDB", "-YB-": "YugabyteDB"}
@@ -49,7 +52,7 @@ def create_engine(url: str | sa.URL, **options: Any) -> sa.Engine:
         )
     parsed = parsed.set(drivername=DRIVERS[dialect])
     options.setdefault("connect_args", dict(CONNECT_ARGS[DRIVERS[dialect]]))
-    return sa.create_engine(parsed, isolation_level="READ COMMITTED", **options)
+    return sa.create_engine(parsed, isolation_level=READ_COMMITTED, **options)
 
 
 def dotted(dialect: str) -> str:
@@ -83,6 +86,30 @@ def check_version(dialect: str, text: str) -> None:
     version = tuple(int(part) for part in found.groups(default="0")) if found else (0,)
     if version < LOWEST[dialect]:
         raise UnsupportedDatabaseError(f"this server is {described(dialect, text)}; selectq needs {wanted}")
+
+
+def isolation_of(connection: sa.Connection) -> str:
+    """Isolation level of the connection's transactions; the engine's default is asked for once."""
+    chosen = connection.get_execution_options().get("isolation_level")
+    if chosen is not None:
+        return str(chosen)
+    if connection.engine not in DEFAULT_ISOLATION:
+        DEFAULT_ISOLATION[connection.engine] = connection.get_isolation_level()
+    return DEFAULT_ISOLATION[connection.engine]
+
+
+def check_isolation(connection: sa.Connection) -> None:
+    """Refuse to claim where a statement can't see what was committed before its locks were granted.
+
+    Raises:
+        InvalidParameterError: the transactions of ``connection`` are not READ COMMITTED.
+    """
+    if (level := isolation_of(connection)) != READ_COMMITTED:
+        raise InvalidParameterError(
+            "connection",
+            f"a claim needs isolation level {READ_COMMITTED}, this connection has {level}; use "
+            f"selectq.database.create_engine, or connection.execution_options(isolation_level={READ_COMMITTED!r})",
+        )
 
 
 def described(dialect: str, text: str) -> str:

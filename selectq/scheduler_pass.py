@@ -11,7 +11,7 @@ import sqlalchemy as sa
 import stamina
 
 from selectq import selection
-from selectq.database import check_server, compiles_queries, connect
+from selectq.database import READ_COMMITTED, check_server, compiles_queries, connect, isolation_of
 from selectq.errors import DatabaseUnreachableError, InvalidParameterError, RetriesExhaustedError, SelectqError
 from selectq.parameters import check_count, check_executor_slots, check_policy, check_text
 from selectq.rows import Blocked, Claimed, Key, Selected
@@ -38,7 +38,7 @@ class SchedulerPass:
     """One pass, as a context manager; holds one connection from entry to exit.
 
     Args:
-        engine: from ``selectq.database.create_engine``; READ COMMITTED.
+        engine: best from ``selectq.database.create_engine``; the pass runs in READ COMMITTED whatever its default.
         max_tis: most task instances to admit in the pass, at least 1.
         executor_slots: free slots per executor name; one that is not named is unlimited.
         policy: ``strict``.
@@ -85,7 +85,10 @@ class SchedulerPass:
                 check_server(connection)
                 check_schema(connection)
                 CHECKED[self.engine] = compiles_queries(connection)
+            isolation = isolation_of(connection)
             connection.rollback()
+            if isolation != READ_COMMITTED:
+                connection = connection.execution_options(isolation_level=READ_COMMITTED)
         except BaseException:
             connection.close()
             raise

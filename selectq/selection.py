@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from selectq.database import check_isolation
 from selectq.executor import query_for, run, run_count
 from selectq.parameters import check_count, check_executor_slots, check_key, check_map_index, check_policy, check_text
 from selectq.rows import Blocked, Claimed, Found, Key, Reason, Selected
@@ -80,11 +81,12 @@ def claim(
         queued_by: name of the scheduler, written to ``task_instance.queued_by``.
 
     Raises:
-        InvalidParameterError: a parameter is wrong.
+        InvalidParameterError: a parameter is wrong, or the connection is not READ COMMITTED.
         SchemaVersionError: the tables are missing.
     """
     check_count("max_tis", max_tis)
     check_text("queued_by", queued_by)
+    check_isolation(connection)
     slots = check_executor_slots(executor_slots)
     claimed: list[Claimed] = []
     for _ in range(CLAIM_ROUNDS):

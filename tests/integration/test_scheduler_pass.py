@@ -434,3 +434,21 @@ def test_jit_is_off_for_the_pass_and_for_it_alone(engine: sa.Engine) -> None:
     with own.connect() as connection:
         assert connection.scalar(sa.text("SHOW jit")) == "on"
     own.dispose()
+
+
+def test_a_pass_is_read_committed_whatever_the_engine_is(engine: sa.Engine) -> None:
+    fill(engine, world(2))
+    own = sa.create_engine(engine.url, isolation_level="REPEATABLE READ")
+    with own.connect() as connection:
+        with pytest.raises(
+            InvalidParameterError, match="needs isolation level READ COMMITTED, this connection has REP"
+        ):
+            selection.claim(connection)
+        connection.rollback()
+        connection.execution_options(isolation_level="READ COMMITTED")
+        with connection.begin() as transaction:
+            assert len(selection.claim(connection)) == 2
+            transaction.rollback()
+    with SchedulerPass(own) as p:
+        assert len(p.claim()) == 2
+    own.dispose()
