@@ -101,11 +101,12 @@ class Catalogue:
         """
         versions = [number for kind, known, number in self._queries if (kind, known) == (dialect, name)]
         if not versions:
-            names = sorted({known for kind, known, _ in self._queries if kind == dialect})
-            raise QueryNotFoundError(f"no query {name!r} for {dialect}; there are: {', '.join(names) or 'none'}")
+            known = ", ".join(sorted({known for kind, known, _ in self._queries if kind == dialect})) or "none"
+            raise QueryNotFoundError(f"no query {name!r} for {dialect}; there are: {known}")
         wanted = max(versions) if version is None else version
         if wanted not in versions:
-            raise QueryNotFoundError(f"no version {wanted} of {name!r} for {dialect}; there are: {sorted(versions)}")
+            known = ", ".join(map(str, sorted(versions)))
+            raise QueryNotFoundError(f"no version {wanted} of {name!r} for {dialect}; there are: {known}")
         return self._queries[dialect, name, wanted]
 
 

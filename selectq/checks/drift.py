@@ -5,20 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from selectq.catalogue import query_paths
+from selectq.catalogue import Catalogue, query_paths
 from selectq.checks.finding import Finding
+from selectq.errors import QueryFileError
 from selectq.generate import generated_files
+from selectq.generate.catalogue_page import catalogue_page
+from selectq.generate.write import PAGE, content
 
-MARK = "\n-- origin: generated: "
+MARK = b"\n-- origin: generated: "
+STALE = "is not what its generator makes; run 'selectq sql generate'"
 
 
 def check_drift(root: Path) -> Iterator[Finding]:
-    """A file marked as generated is byte for byte what the generator makes, and the generator's files are so marked."""
-    texts = {path.as_posix(): text for path, text in generated_files()}
+    """Generated files are byte for byte what the generators make, and no others are marked as generated."""
+    generated = {root / path: text for path, text in generated_files()}
+    for path, text in generated.items():
+        if content(path) != text.encode():
+            yield Finding(path.relative_to(root).as_posix(), STALE)
     for path in query_paths(root):
-        file = path.relative_to(root).as_posix()
-        content = path.read_bytes()
-        if file in texts and content != texts[file].encode():
-            yield Finding(file, "is not what its generator makes; run 'selectq sql generate'")
-        if file not in texts and MARK.encode() in content:
-            yield Finding(file, "is marked as generated, but nothing generates it")
+        if path not in generated and MARK in path.read_bytes():
+            yield Finding(path.relative_to(root).as_posix(), "is marked as generated, but nothing generates it")
+    try:
+        page = catalogue_page(Catalogue.load(root))
+    except QueryFileError:
+        return  # There is no page of files that can't be read, which is a finding of its own.
+    if content(root / PAGE) != page.encode():
+        yield Finding(PAGE.name, STALE)

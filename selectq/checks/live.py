@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from selectq.catalogue import Query
 from selectq.checks import mysql, postgresql
 from selectq.checks.finding import Finding
-from selectq.checks.offline import file_of, readable
+from selectq.checks.offline import readable
 from selectq.checks.prepared import Prepared, RefusedError
 from selectq.schema_status import check_schema
 
@@ -49,7 +49,7 @@ def check_database(connection: sa.Connection, root: Path) -> list[Finding]:
     findings = []
     for query in readable(root)[0]:
         if query.dialect == connection.dialect.name:
-            findings += [Finding(file_of(query, root), problem) for problem in check_prepared(connection, query)]
+            findings += [Finding(query.file, problem) for problem in check_prepared(connection, query)]
     return sorted(findings)
 
 

@@ -37,8 +37,8 @@ def check_files(root: Path) -> list[Finding]:
     """All findings about the files below ``root``, by file. A file that can't be read does not hide the others."""
     queries, findings = readable(root)
     for query in queries:
-        findings += [Finding(file_of(query, root), problem) for problem in check_query(query)]
-    findings += check_engines(queries, root)
+        findings += [Finding(query.file, problem) for problem in check_query(query)]
+    findings += check_engines(queries)
     findings += check_strays(root)
     findings += check_drift(root)
     findings += check_released(root)
@@ -55,10 +55,6 @@ def readable(root: Path) -> tuple[list[Query], list[Finding]]:
             file, _, problem = str(error).partition(": ")
             findings.append(Finding(file, problem))
     return queries, findings
-
-
-def file_of(query: Query, root: Path) -> str:
-    return query.path.relative_to(root).as_posix()
 
 
 def check_query(query: Query) -> Iterator[str]:
