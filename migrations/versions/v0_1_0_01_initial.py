@@ -97,6 +97,7 @@ def create_tasks() -> None:
             name=op.f("ck_task_trigger_rule"),
         ),
         sa.CheckConstraint("NOT (is_setup AND is_teardown)", name=op.f("ck_task_setup_or_teardown")),
+        sa.CheckConstraint("executor <> ''", name=op.f("ck_task_executor")),
         **MYSQL_OPTIONS,
     )
     op.create_table(
@@ -118,6 +119,10 @@ def create_tasks() -> None:
             ondelete="CASCADE",
         ),
         sa.CheckConstraint("upstream_task_id <> downstream_task_id", name=op.f("ck_task_edge_no_loop")),
+        sa.CheckConstraint(
+            "octet_length(dag_id) + octet_length(upstream_task_id) + octet_length(downstream_task_id) <= 2600",
+            name=op.f("ck_task_edge_key_bytes"),
+        ),
         **MYSQL_OPTIONS,
     )
     op.create_index(op.f("ix_task_edge_downstream"), "task_edge", ["dag_id", "downstream_task_id"])
@@ -175,6 +180,13 @@ def create_task_instances() -> None:
             "state IN ('scheduled', 'queued', 'running', 'deferred', 'success', 'failed', 'skipped', "
             "'upstream_failed', 'removed', 'restarting', 'up_for_retry', 'up_for_reschedule')",
             name=op.f("ck_task_instance_state"),
+        ),
+        sa.CheckConstraint("executor <> ''", name=op.f("ck_task_instance_executor")),
+        # PostgreSQL refuses index rows over 2,704 bytes: unless INSERT refuses long ids, a claim's UPDATE could fail.
+        sa.CheckConstraint(
+            "octet_length(dag_id) + octet_length(run_id) + octet_length(task_id) + octet_length(pool) "
+            "+ octet_length(coalesce(executor, '')) <= 2600",
+            name=op.f("ck_task_instance_key_bytes"),
         ),
         **MYSQL_OPTIONS,
     )
