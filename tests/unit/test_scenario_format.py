@@ -326,6 +326,37 @@ def test_too_many_rows_in_all() -> None:
     )
 
 
+LONG = {"dag_id": "😀" * 250, "run_id": "é" * 250, "task_id": "日" * 250, "state": None}
+"""1000 + 500 + 750 bytes, each id of a length that is allowed."""
+
+
+def test_ids_too_long_together() -> None:
+    message = problem(changed("task_instances[0]", to={**LONG, "pool": "é" * 176}))
+    assert message == (
+        "small.yaml: task_instances[0].dag_id: expected dag_id, run_id, task_id and pool of at most 2600 bytes "
+        "together, found 2602 bytes (shorten this one, it takes 1000)"
+    )
+    # Read in full, and wrong only in that there is no such run.
+    message = problem(changed("task_instances[0]", to={**LONG, "pool": "é" * 175}))
+    assert message.startswith("small.yaml: task_instances[0].run_id: expected a run of dag ")
+
+
+def test_ids_of_an_edge_too_long_together() -> None:
+    scenario = copy.deepcopy(SMALL)
+    dag_id, upstream, task_id = "日" * 250, "😀" * 250, "😁" * 213
+    scenario["dags"].append({"dag_id": dag_id, "max_active_tasks": 16})
+    scenario["tasks"] += [
+        {"dag_id": dag_id, "task_id": upstream},
+        {"dag_id": dag_id, "task_id": task_id, "upstream": [upstream]},
+    ]
+    assert problem(yaml.safe_dump(scenario)) == (
+        "small.yaml: tasks[3].upstream[0]: expected dag_id, task_id and upstream[0] of at most 2600 bytes together, "
+        "found 2602 bytes (shorten this one, it takes 1000)"
+    )
+    scenario["tasks"][3]["task_id"] = task_id[1:]
+    assert parse_scenario(yaml.safe_dump(scenario), "small.yaml").tasks[3].upstream == (upstream,)
+
+
 def test_long_values_are_not_quoted_whole() -> None:
     message = problem(changed("kind", to="k" * 10_000))
     assert len(message) < 250
