@@ -1,0 +1,1 @@
+"""How fast selectq is, measured; not part of the package."""
