@@ -51,15 +51,15 @@ def main(
         raise click.BadParameter(str(error), param_hint="--rows") from None
     with plain_exits():
         report = run(workload, chosen, given, runs)
-        if json_file:
-            json_file.write_text(json.dumps(report.as_json(), indent=2) + "\n", encoding="utf-8")
-        if to_readme:
-            update_readme(README, report)
         if markdown:
             click.echo(report.markdown())
         else:
             print_table(report.headings, report.rows, right=report.headings[1:])
         click.echo(f"\n{report.conditions}")
+        if json_file:
+            json_file.write_text(json.dumps(report.as_json(), indent=2) + "\n", encoding="utf-8")
+        if to_readme:
+            update_readme(README, report)
 
 
 def run(workload: Uniform, engines: list[str], given: dict[str, str], runs: int) -> Report:
