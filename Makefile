@@ -24,10 +24,12 @@ pytest: $(VENV)/dev.stamp  ## run the tests alone (ARGS="-k name" and the like, 
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 .PHONY: lint
-lint: $(VENV)/dev.stamp  ## ruff, mypy and import-linter
+lint: $(VENV)/dev.stamp  ## ruff, mypy, import-linter; sqruff on the query files
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/sqruff --dialect postgres lint --quiet sql/postgresql
+	@$(BIN)/sqruff --dialect mysql lint --quiet sql/mysql
 
 .PHONY: servers
 servers: $(VENV)/dev.stamp  ## make sure that there is a container engine with the images of the test servers

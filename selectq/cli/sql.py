@@ -111,8 +111,8 @@ def render(name: str, engine: str, given: tuple[str, ...], version: int | None, 
 
     \b
     Examples:
-      selectq sql render selection/claim --engine mysql --param queued_by=me --param claims=[]
-      selectq sql render selection/usage_by_pool --engine postgresql | psql scheduler
+      selectq sql render selection/blocked_by --engine mysql --param dag_id=etl
+      selectq sql render selection/open_pools --engine mysql | mysql scheduler
     """
     from selectq.cli.sql_values import values_for
     from selectq.literals import render as filled

@@ -99,7 +99,7 @@ def walk_rows(admitted: sa.CTE, page: sa.CTE) -> sa.CTE:
     both = sa.union_all(sa.select(admitted), sa.select(page)).cte("in_walk")
     order = (
         both.c.priority_weight.desc(),
-        sa.case((both.c.logical_date.is_(None), number(1)), else_=number(0)),
+        both.c.logical_date.is_(None),
         both.c.logical_date,
         *(both.c[name] for name in KEY),
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ from sqlglot import exp
 
 from selectq.database import dotted
 
+WIDTH = 120
 GLOT = {"postgresql": "postgres", "mysql": "mysql"}
 DIALECTS: dict[str, Any] = {"postgresql": postgresql.dialect, "mysql": mysql.dialect}
 TYPES: dict[str, sa.types.TypeEngine[Any]] = {
@@ -67,7 +69,13 @@ def file_text(query: Generated, dialect: str, builder: str) -> str:
         f"-- server: {dotted(dialect)}",
         f"-- origin: generated: {builder}, by 'selectq sql generate'; edit that, not this file",
     ]
-    return "\n".join(lines) + "\n\n" + pretty + "\n"
+    header = [part for line in lines for part in wrapped(line)]
+    return "\n".join(header) + "\n\n" + pretty + "\n"
+
+
+def wrapped(line: str) -> list[str]:
+    """A header line, continued on lines of its own if it is too long."""
+    return textwrap.wrap(line, WIDTH, subsequent_indent="--   ", break_on_hyphens=False)
 
 
 def laid_out(sql: str, glot: str) -> str:
@@ -80,8 +88,18 @@ def laid_out(sql: str, glot: str) -> str:
     for source in list(tree.find_all(exp.From)):
         if source.name.upper() == "DUAL":
             source.pop()
-    pretty = tree.sql(glot, pretty=True, indent=4, pad=4, max_text_width=100)
+    pretty = tree.sql(glot, pretty=True, indent=4, pad=4, max_text_width=60)
     # sqlglot writes Postgres parameters in a driver's style.
     pretty = re.sub(r"%\((\w+)\)s", r":\1", pretty)
     pretty = re.sub(r"^\), (\w+ AS \()$", r"),\n\1", pretty, flags=re.MULTILINE)
-    return pretty.replace("ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW", "ROWS UNBOUNDED PRECEDING")
+    pretty = pretty.replace("ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW", "ROWS UNBOUNDED PRECEDING")
+    return "\n".join(part for line in pretty.splitlines() for part in broken(line))
+
+
+def broken(line: str) -> Iterator[str]:
+    """The line, broken behind commas if it is too long."""
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    while len(line) > WIDTH and (end := line.rfind(", ", len(indent), WIDTH)) > 0:
+        yield line[: end + 1]
+        line = indent + line[end + 2 :]
+    yield line

@@ -21,7 +21,8 @@
 -- column map_index: integer
 -- column pool: text
 -- column pool_slots: integer
--- column limit_name: text; pool, no_pool, max_active_tasks, max_active_tis_per_dag, max_active_tis_per_dagrun, executor, max_tis, paused or dag_run_state
+-- column limit_name: text; pool, no_pool, max_active_tasks, max_active_tis_per_dag, max_active_tis_per_dagrun,
+--   executor, max_tis, paused or dag_run_state
 -- column holder: json; what carries the limit: [pool], [dag_id, run_id], [dag_id, task_id], ...
 -- column used: integer; slots of a pool, else task instances, the admitted ones before it included
 -- column capacity: integer; likewise
@@ -80,19 +81,24 @@ page AS (
     WHERE
         task_instance.state = 'scheduled'
         AND (
-            CAST(:dag_id AS CHAR) IS NULL OR task_instance.dag_id = CAST(:dag_id AS CHAR)
+            CAST(:dag_id AS CHAR) IS NULL
+            OR task_instance.dag_id = CAST(:dag_id AS CHAR)
         )
         AND (
-            CAST(:run_id AS CHAR) IS NULL OR task_instance.run_id = CAST(:run_id AS CHAR)
+            CAST(:run_id AS CHAR) IS NULL
+            OR task_instance.run_id = CAST(:run_id AS CHAR)
         )
         AND (
-            CAST(:task_id AS CHAR) IS NULL OR task_instance.task_id = CAST(:task_id AS CHAR)
+            CAST(:task_id AS CHAR) IS NULL
+            OR task_instance.task_id = CAST(:task_id AS CHAR)
         )
         AND (
-            CAST(:map_index AS SIGNED) IS NULL OR task_instance.map_index = CAST(:map_index AS SIGNED)
+            CAST(:map_index AS SIGNED) IS NULL
+            OR task_instance.map_index = CAST(:map_index AS SIGNED)
         )
         AND (
-            CAST(:pool AS CHAR) IS NULL OR task_instance.pool = CAST(:pool AS CHAR)
+            CAST(:pool AS CHAR) IS NULL
+            OR task_instance.pool = CAST(:pool AS CHAR)
         )
         AND (
             task_instance.dag_id > CAST(:after_dag_id AS CHAR)
@@ -165,9 +171,8 @@ placed AS (
         in_walk.executor,
         in_walk.starts,
         ROW_NUMBER() OVER (
-            ORDER BY in_walk.priority_weight DESC, CASE WHEN (
-                in_walk.logical_date IS NULL
-            ) THEN 1 ELSE 0 END, in_walk.logical_date, in_walk.dag_id, in_walk.run_id, in_walk.task_id, in_walk.map_index
+            ORDER BY in_walk.priority_weight DESC, in_walk.logical_date IS NULL, in_walk.logical_date, in_walk.dag_id,
+                in_walk.run_id, in_walk.task_id, in_walk.map_index
         ) AS place
     FROM in_walk
 ),
@@ -184,8 +189,15 @@ walk AS (
         placed.executor,
         placed.starts,
         placed.place,
-        SUM(CASE WHEN placed.starts THEN 1 ELSE 0 END) OVER (ORDER BY placed.place ROWS UNBOUNDED PRECEDING) AS pass_taken,
-        SUM(CASE WHEN placed.starts THEN placed.pool_slots ELSE 0 END) OVER (PARTITION BY placed.pool ORDER BY placed.place ROWS UNBOUNDED PRECEDING) AS pool_taken,
+        SUM(CASE WHEN placed.starts THEN 1 ELSE 0 END) OVER (
+            ORDER BY placed.place
+            ROWS UNBOUNDED PRECEDING
+        ) AS pass_taken,
+        SUM(CASE WHEN placed.starts THEN placed.pool_slots ELSE 0 END) OVER (
+            PARTITION BY placed.pool
+            ORDER BY placed.place
+            ROWS UNBOUNDED PRECEDING
+        ) AS pool_taken,
         SUM(CASE WHEN placed.starts THEN 1 ELSE 0 END) OVER (
             PARTITION BY placed.dag_id, placed.run_id
             ORDER BY placed.place
@@ -201,7 +213,11 @@ walk AS (
             ORDER BY placed.place
             ROWS UNBOUNDED PRECEDING
         ) AS task_in_run_taken,
-        SUM(CASE WHEN placed.starts THEN 1 ELSE 0 END) OVER (PARTITION BY placed.executor ORDER BY placed.place ROWS UNBOUNDED PRECEDING) AS executor_taken
+        SUM(CASE WHEN placed.starts THEN 1 ELSE 0 END) OVER (
+            PARTITION BY placed.executor
+            ORDER BY placed.place
+            ROWS UNBOUNDED PRECEDING
+        ) AS executor_taken
     FROM placed
 ),
 active AS (
@@ -304,9 +320,11 @@ judged AS (
     LEFT OUTER JOIN used_by_pool
         ON used_by_pool.pool = walk.pool
     LEFT OUTER JOIN used_by_run
-        ON used_by_run.dag_id = walk.dag_id AND used_by_run.run_id = walk.run_id
+        ON used_by_run.dag_id = walk.dag_id
+        AND used_by_run.run_id = walk.run_id
     LEFT OUTER JOIN used_by_task
-        ON used_by_task.dag_id = walk.dag_id AND used_by_task.task_id = walk.task_id
+        ON used_by_task.dag_id = walk.dag_id
+        AND used_by_task.task_id = walk.task_id
     LEFT OUTER JOIN used_by_task_in_run
         ON used_by_task_in_run.dag_id = walk.dag_id
         AND used_by_task_in_run.run_id = walk.run_id
@@ -355,7 +373,9 @@ INNER JOIN LATERAL (
         CAST(NULL AS SIGNED) AS capacity,
         TRUE AS never
     WHERE
-        judged.is_paused = 0 AND judged.is_running = 1 AND judged.no_pool = 1
+        judged.is_paused = 0
+        AND judged.is_running = 1
+        AND judged.no_pool = 1
     UNION ALL
     SELECT
         'pool' AS limit_name,
@@ -375,7 +395,9 @@ INNER JOIN LATERAL (
         judged.run_capacity AS capacity,
         judged.run_capacity <= 0 AS never
     WHERE
-        judged.is_paused = 0 AND judged.is_running = 1 AND judged.run_capacity <= judged.run_used
+        judged.is_paused = 0
+        AND judged.is_running = 1
+        AND judged.run_capacity <= judged.run_used
     UNION ALL
     SELECT
         'max_active_tis_per_dag' AS limit_name,
@@ -384,7 +406,9 @@ INNER JOIN LATERAL (
         judged.task_capacity AS capacity,
         judged.task_capacity <= 0 AS never
     WHERE
-        judged.is_paused = 0 AND judged.is_running = 1 AND judged.task_capacity <= judged.task_used
+        judged.is_paused = 0
+        AND judged.is_running = 1
+        AND judged.task_capacity <= judged.task_used
     UNION ALL
     SELECT
         'max_active_tis_per_dagrun' AS limit_name,
@@ -404,7 +428,9 @@ INNER JOIN LATERAL (
         judged.executor_capacity AS capacity,
         FALSE AS never
     WHERE
-        judged.is_paused = 0 AND judged.is_running = 1 AND judged.executor_used >= judged.executor_capacity
+        judged.is_paused = 0
+        AND judged.is_running = 1
+        AND judged.executor_used >= judged.executor_capacity
     UNION ALL
     SELECT
         'max_tis' AS limit_name,
@@ -413,7 +439,9 @@ INNER JOIN LATERAL (
         judged.pass_capacity AS capacity,
         FALSE AS never
     WHERE
-        judged.is_paused = 0 AND judged.is_running = 1 AND judged.pass_used >= judged.pass_capacity
+        judged.is_paused = 0
+        AND judged.is_running = 1
+        AND judged.pass_used >= judged.pass_capacity
 ) AS reason
     ON TRUE
 ORDER BY

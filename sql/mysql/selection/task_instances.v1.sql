@@ -36,7 +36,8 @@ WHERE
     AND task_instance.run_id = CAST(:run_id AS CHAR)
     AND task_instance.task_id = CAST(:task_id AS CHAR)
     AND (
-        CAST(:map_index AS SIGNED) IS NULL OR task_instance.map_index = CAST(:map_index AS SIGNED)
+        CAST(:map_index AS SIGNED) IS NULL
+        OR task_instance.map_index = CAST(:map_index AS SIGNED)
     )
 ORDER BY
     task_instance.map_index

@@ -62,7 +62,8 @@ INNER JOIN used_by_task
     ON used_by_task.dag_id = used_by_task_in_run.dag_id
     AND used_by_task.task_id = used_by_task_in_run.task_id
 LEFT OUTER JOIN task
-    ON task.dag_id = used_by_task_in_run.dag_id AND task.task_id = used_by_task_in_run.task_id
+    ON task.dag_id = used_by_task_in_run.dag_id
+    AND task.task_id = used_by_task_in_run.task_id
 ORDER BY
     used_by_task_in_run.dag_id,
     used_by_task_in_run.run_id,

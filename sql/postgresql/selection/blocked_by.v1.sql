@@ -21,7 +21,8 @@
 -- column map_index: integer
 -- column pool: text
 -- column pool_slots: integer
--- column limit_name: text; pool, no_pool, max_active_tasks, max_active_tis_per_dag, max_active_tis_per_dagrun, executor, max_tis, paused or dag_run_state
+-- column limit_name: text; pool, no_pool, max_active_tasks, max_active_tis_per_dag, max_active_tis_per_dagrun,
+--   executor, max_tis, paused or dag_run_state
 -- column holder: json; what carries the limit: [pool], [dag_id, run_id], [dag_id, task_id], ...
 -- column used: integer; slots of a pool, else task instances, the admitted ones before it included
 -- column capacity: integer; likewise
@@ -75,19 +76,24 @@ page AS (
     WHERE
         task_instance.state = 'scheduled'
         AND (
-            CAST(:dag_id AS TEXT) IS NULL OR task_instance.dag_id = CAST(:dag_id AS TEXT)
+            CAST(:dag_id AS TEXT) IS NULL
+            OR task_instance.dag_id = CAST(:dag_id AS TEXT)
         )
         AND (
-            CAST(:run_id AS TEXT) IS NULL OR task_instance.run_id = CAST(:run_id AS TEXT)
+            CAST(:run_id AS TEXT) IS NULL
+            OR task_instance.run_id = CAST(:run_id AS TEXT)
         )
         AND (
-            CAST(:task_id AS TEXT) IS NULL OR task_instance.task_id = CAST(:task_id AS TEXT)
+            CAST(:task_id AS TEXT) IS NULL
+            OR task_instance.task_id = CAST(:task_id AS TEXT)
         )
         AND (
-            CAST(:map_index AS INT) IS NULL OR task_instance.map_index = CAST(:map_index AS INT)
+            CAST(:map_index AS INT) IS NULL
+            OR task_instance.map_index = CAST(:map_index AS INT)
         )
         AND (
-            CAST(:pool AS TEXT) IS NULL OR task_instance.pool = CAST(:pool AS TEXT)
+            CAST(:pool AS TEXT) IS NULL
+            OR task_instance.pool = CAST(:pool AS TEXT)
         )
         AND (
             task_instance.dag_id > CAST(:after_dag_id AS TEXT)
@@ -160,9 +166,8 @@ placed AS (
         in_walk.executor,
         in_walk.starts,
         ROW_NUMBER() OVER (
-            ORDER BY in_walk.priority_weight DESC, CASE WHEN (
-                in_walk.logical_date IS NULL
-            ) THEN 1 ELSE 0 END, in_walk.logical_date, in_walk.dag_id, in_walk.run_id, in_walk.task_id, in_walk.map_index
+            ORDER BY in_walk.priority_weight DESC, in_walk.logical_date IS NULL, in_walk.logical_date, in_walk.dag_id,
+                in_walk.run_id, in_walk.task_id, in_walk.map_index
         ) AS place
     FROM in_walk
 ),
@@ -179,8 +184,15 @@ walk AS (
         placed.executor,
         placed.starts,
         placed.place,
-        SUM(CASE WHEN placed.starts THEN 1 ELSE 0 END) OVER (ORDER BY placed.place ROWS UNBOUNDED PRECEDING) AS pass_taken,
-        SUM(CASE WHEN placed.starts THEN placed.pool_slots ELSE 0 END) OVER (PARTITION BY placed.pool ORDER BY placed.place ROWS UNBOUNDED PRECEDING) AS pool_taken,
+        SUM(CASE WHEN placed.starts THEN 1 ELSE 0 END) OVER (
+            ORDER BY placed.place
+            ROWS UNBOUNDED PRECEDING
+        ) AS pass_taken,
+        SUM(CASE WHEN placed.starts THEN placed.pool_slots ELSE 0 END) OVER (
+            PARTITION BY placed.pool
+            ORDER BY placed.place
+            ROWS UNBOUNDED PRECEDING
+        ) AS pool_taken,
         SUM(CASE WHEN placed.starts THEN 1 ELSE 0 END) OVER (
             PARTITION BY placed.dag_id, placed.run_id
             ORDER BY placed.place
@@ -196,7 +208,11 @@ walk AS (
             ORDER BY placed.place
             ROWS UNBOUNDED PRECEDING
         ) AS task_in_run_taken,
-        SUM(CASE WHEN placed.starts THEN 1 ELSE 0 END) OVER (PARTITION BY placed.executor ORDER BY placed.place ROWS UNBOUNDED PRECEDING) AS executor_taken
+        SUM(CASE WHEN placed.starts THEN 1 ELSE 0 END) OVER (
+            PARTITION BY placed.executor
+            ORDER BY placed.place
+            ROWS UNBOUNDED PRECEDING
+        ) AS executor_taken
     FROM placed
 ),
 active AS (
@@ -299,9 +315,11 @@ judged AS (
     LEFT OUTER JOIN used_by_pool
         ON used_by_pool.pool = walk.pool
     LEFT OUTER JOIN used_by_run
-        ON used_by_run.dag_id = walk.dag_id AND used_by_run.run_id = walk.run_id
+        ON used_by_run.dag_id = walk.dag_id
+        AND used_by_run.run_id = walk.run_id
     LEFT OUTER JOIN used_by_task
-        ON used_by_task.dag_id = walk.dag_id AND used_by_task.task_id = walk.task_id
+        ON used_by_task.dag_id = walk.dag_id
+        AND used_by_task.task_id = walk.task_id
     LEFT OUTER JOIN used_by_task_in_run
         ON used_by_task_in_run.dag_id = walk.dag_id
         AND used_by_task_in_run.run_id = walk.run_id
@@ -370,7 +388,9 @@ JOIN LATERAL (
         judged.run_capacity AS capacity,
         judged.run_capacity <= 0 AS never
     WHERE
-        NOT judged.is_paused AND judged.is_running AND judged.run_capacity <= judged.run_used
+        NOT judged.is_paused
+        AND judged.is_running
+        AND judged.run_capacity <= judged.run_used
     UNION ALL
     SELECT
         'max_active_tis_per_dag' AS limit_name,
@@ -379,7 +399,9 @@ JOIN LATERAL (
         judged.task_capacity AS capacity,
         judged.task_capacity <= 0 AS never
     WHERE
-        NOT judged.is_paused AND judged.is_running AND judged.task_capacity <= judged.task_used
+        NOT judged.is_paused
+        AND judged.is_running
+        AND judged.task_capacity <= judged.task_used
     UNION ALL
     SELECT
         'max_active_tis_per_dagrun' AS limit_name,
@@ -388,7 +410,9 @@ JOIN LATERAL (
         judged.task_in_run_capacity AS capacity,
         judged.task_in_run_capacity <= 0 AS never
     WHERE
-        NOT judged.is_paused AND judged.is_running AND judged.task_in_run_capacity <= judged.task_in_run_used
+        NOT judged.is_paused
+        AND judged.is_running
+        AND judged.task_in_run_capacity <= judged.task_in_run_used
     UNION ALL
     SELECT
         'executor' AS limit_name,
@@ -397,7 +421,9 @@ JOIN LATERAL (
         judged.executor_capacity AS capacity,
         FALSE AS never
     WHERE
-        NOT judged.is_paused AND judged.is_running AND judged.executor_used >= judged.executor_capacity
+        NOT judged.is_paused
+        AND judged.is_running
+        AND judged.executor_used >= judged.executor_capacity
     UNION ALL
     SELECT
         'max_tis' AS limit_name,
@@ -406,7 +432,9 @@ JOIN LATERAL (
         judged.pass_capacity AS capacity,
         FALSE AS never
     WHERE
-        NOT judged.is_paused AND judged.is_running AND judged.pass_used >= judged.pass_capacity
+        NOT judged.is_paused
+        AND judged.is_running
+        AND judged.pass_used >= judged.pass_capacity
 ) AS reason
     ON TRUE
 ORDER BY

@@ -39,4 +39,5 @@ FROM slot_pool
 LEFT OUTER JOIN used_by_pool
     ON used_by_pool.pool = slot_pool.pool
 WHERE
-    NULLIF(slot_pool.slots, -1) IS NULL OR slot_pool.slots > COALESCE(used_by_pool.used, 0)
+    NULLIF(slot_pool.slots, -1) IS NULL
+    OR slot_pool.slots > COALESCE(used_by_pool.used, 0)

@@ -36,7 +36,8 @@ WHERE
     AND task_instance.run_id = CAST(:run_id AS TEXT)
     AND task_instance.task_id = CAST(:task_id AS TEXT)
     AND (
-        CAST(:map_index AS INT) IS NULL OR task_instance.map_index = CAST(:map_index AS INT)
+        CAST(:map_index AS INT) IS NULL
+        OR task_instance.map_index = CAST(:map_index AS INT)
     )
 ORDER BY
     task_instance.map_index
