@@ -26,7 +26,7 @@
 -- limits: a pool takes pool_slots of queued and running, and of deferred if include_deferred; max_active_tasks counts
 --   queued and running per dag run; the task limits count queued, running and deferred.
 -- server: 8.4
--- origin: hand-written: a recursive query may not use windows here, so three rounds are unrolled and the caller repeats
+-- origin: hand-written: a recursive query may not use windows here, so five rounds are unrolled and the caller repeats
 
 WITH
 admitted AS (
@@ -208,7 +208,8 @@ need AS (
 
 -- 4. Rounds. up: what is taken of a holder if every candidate up to and with this one starts, but for those rejected
 --    already; taken: by those before it that surely start. It surely starts if up fits all its holders, and surely
---    does not if it does not fit beside what is taken. The rest goes into the next round.
+--    does not if it does not fit beside what is taken. The rest goes into the next round, of the same text; five settle
+--    nearly every pass, and what is still open then is left to the next call.
 sums_1 AS (
     SELECT
         need.*, NULL AS starts, 0 AS taken,
@@ -254,6 +255,38 @@ round_3 AS (
     FROM sums_3
     WINDOW one AS (PARTITION BY place)
 ),
+sums_4 AS (
+    SELECT
+        round_3.*,
+        SUM(IF(starts, weight, 0)) OVER in_line AS taken,
+        SUM(weight) OVER in_line AS up
+    FROM round_3
+    WHERE starts OR starts IS NULL
+    WINDOW in_line AS (PARTITION BY holder_kind, holder ORDER BY place ROWS UNBOUNDED PRECEDING)
+),
+round_4 AS (
+    SELECT
+        place, holder_kind, holder, weight, free,
+        IF(starts OR MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL)) AS starts
+    FROM sums_4
+    WINDOW one AS (PARTITION BY place)
+),
+sums_5 AS (
+    SELECT
+        round_4.*,
+        SUM(IF(starts, weight, 0)) OVER in_line AS taken,
+        SUM(weight) OVER in_line AS up
+    FROM round_4
+    WHERE starts OR starts IS NULL
+    WINDOW in_line AS (PARTITION BY holder_kind, holder ORDER BY place ROWS UNBOUNDED PRECEDING)
+),
+round_5 AS (
+    SELECT
+        place, holder_kind, holder, weight, free,
+        IF(starts OR MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL)) AS starts
+    FROM sums_5
+    WINDOW one AS (PARTITION BY place)
+),
 
 -- 5. How far this is final: before the first candidate that is still undecided, and up to the end of what was read
 --    of a pool that has room left there, for what was not read may come next.
@@ -273,7 +306,7 @@ verdict AS (
         SUM(COALESCE(r.starts, 0)) OVER (PARTITION BY c.executor_no ORDER BY c.place ROWS UNBOUNDED PRECEDING)
             AS executor_taken
     FROM candidate AS c
-    LEFT JOIN round_3 AS r ON r.place = c.place AND r.holder_kind = 'pass'
+    LEFT JOIN round_5 AS r ON r.place = c.place AND r.holder_kind = 'pass'
 ),
 final AS (
     SELECT
