@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,10 +13,13 @@ from sqlalchemy.engine import make_url
 from selectq.errors import DatabaseUnreachableError, InvalidParameterError, UnsupportedDatabaseError
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
-CONNECT_ARGS: dict[str, dict[str, object]] = {
-    # The planner can't know how few rows the walk of a selection holds, so it would compile each one for a second.
-    "postgresql+psycopg": {"options": "-c timezone=UTC -c jit=off", "connect_timeout": 10},
-    "mysql+pymysql": {"init_command": "SET time_zone = '+00:00'", "charset": "utf8mb4", "connect_timeout": 10},
+CONNECT_TIMEOUT = 10
+# jit: the planner can't know how few rows the walk of a selection holds, so it would compile each one for a second.
+SETTINGS = {"timezone": "UTC", "jit": "off"}
+MYSQL_ARGUMENTS: dict[str, Any] = {
+    "init_command": "SET time_zone = '+00:00'",
+    "charset": "utf8mb4",
+    "connect_timeout": CONNECT_TIMEOUT,
 }
 READ_COMMITTED = "READ COMMITTED"
 DEFAULT_ISOLATION: WeakKeyDictionary[sa.Engine, str] = WeakKeyDictionary()
@@ -25,10 +29,14 @@ LOOKALIKES = {"MariaDB": "MariaDB", "TiDB": "TiDB", "CockroachDB": "CockroachDB"
 NAMES = {"postgresql": "PostgreSQL", "mysql": "MySQL"}
 
 
-def create_engine(url: str | sa.URL, **options: Any) -> sa.Engine:
+def create_engine(url: str | sa.URL, settings: Mapping[str, str] | None = None, **options: Any) -> sa.Engine:
     """Make an engine for a ``postgresql://`` or ``mysql://`` URL, on the drivers that selectq ships with.
 
     Sessions run in UTC and READ COMMITTED: a claim counts what others have committed after it has locked the holders.
+
+    Args:
+        settings: further session settings on PostgreSQL, such as ``search_path``; those in the URL's ``options`` stay.
+        options: for ``sqlalchemy.create_engine``.
 
     Raises:
         InvalidParameterError: the URL can't be read.
@@ -51,7 +59,15 @@ def create_engine(url: str | sa.URL, **options: Any) -> sa.Engine:
             f"db: driver {parsed.drivername!r} is not supported; write {dialect}:// (which means {DRIVERS[dialect]}://)"
         )
     parsed = parsed.set(drivername=DRIVERS[dialect])
-    options.setdefault("connect_args", dict(CONNECT_ARGS[DRIVERS[dialect]]))
+    if dialect == "mysql":
+        arguments = dict(MYSQL_ARGUMENTS)
+    else:
+        # psycopg takes what is given here instead of the URL's.
+        own = parsed.query.get("options", ())
+        words = [own] if isinstance(own, str) else list(own)
+        words += [f"-c {name}={value}" for name, value in {**SETTINGS, **(settings or {})}.items()]
+        arguments = {"options": " ".join(words), "connect_timeout": CONNECT_TIMEOUT}
+    options["connect_args"] = arguments | options.get("connect_args", {})
     return sa.create_engine(parsed, isolation_level=READ_COMMITTED, **options)
 
 

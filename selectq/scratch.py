@@ -107,6 +107,4 @@ def _kind(server: sa.Engine) -> str:
 def _engine_in(server: sa.Engine, name: str) -> sa.Engine:
     if server.dialect.name == "mysql":
         return create_engine(server.url.set(database=name))
-    own = server.url.query.get("options", "")
-    options = f"{own if isinstance(own, str) else ' '.join(own)} -c timezone=UTC -c search_path={name}"
-    return create_engine(server.url, connect_args={"options": options.strip()})
+    return create_engine(server.url, settings={"search_path": name})

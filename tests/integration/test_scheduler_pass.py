@@ -452,3 +452,14 @@ def test_a_pass_is_read_committed_whatever_the_engine_is(engine: sa.Engine) -> N
     with SchedulerPass(own) as p:
         assert len(p.claim()) == 2
     own.dispose()
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql", "postgresql15"])
+def test_settings_of_the_url_stay_beside_selectqs_own(engine_url: str) -> None:
+    own = create_engine(
+        sa.make_url(engine_url).update_query_dict({"options": "-c work_mem=7MB"}), {"lock_timeout": "9s"}
+    )
+    with own.connect() as connection:
+        shown = [connection.scalar(sa.text(f"SHOW {name}")) for name in ("work_mem", "lock_timeout", "timezone", "jit")]
+    assert shown == ["7MB", "9s", "UTC", "off"]
+    own.dispose()
