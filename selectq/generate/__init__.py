@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable
 from pathlib import PurePosixPath
 
 from selectq.catalogue import DIALECTS
@@ -19,10 +20,13 @@ BUILDERS: tuple[Callable[[str], Generated], ...] = (
 )
 
 
-def generated_files() -> Iterator[tuple[PurePosixPath, str]]:
+@functools.cache
+def generated_files() -> tuple[tuple[PurePosixPath, str], ...]:
     """(path below ``sql/``, whole text) of every generated file, for both engines."""
+    files = []
     for build in BUILDERS:
         for dialect in DIALECTS:
             query = build(dialect)
             path = PurePosixPath(dialect) / f"{query.name}.v{query.version}.sql"
-            yield path, file_text(query, dialect, f"{build.__module__}.{build.__name__}")
+            files.append((path, file_text(query, dialect, f"{build.__module__}.{build.__name__}")))
+    return tuple(files)
