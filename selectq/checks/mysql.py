@@ -40,8 +40,7 @@ def prepare(connection: sa.Connection, query: Query) -> Prepared:
     columns: tuple[tuple[str, str], ...] = ()
     if query.columns:
         filled = render(query, {field.name: ANY_VALUE[field.type] for field in query.parameters})
-        columns, more = ask(connection, f"SELECT * FROM ({filled}\n) AS checked LIMIT 0")  # noqa: S608
-        warnings = tuple(dict.fromkeys((*warnings, *more)))
+        columns, _ = ask(connection, f"SELECT * FROM ({filled}\n) AS checked LIMIT 0")  # noqa: S608
     return Prepared(parameters={}, columns=columns, warnings=warnings)
 
 

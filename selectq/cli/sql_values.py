@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
@@ -22,8 +23,8 @@ DEFAULTS: dict[str, Any] = {
     "after_task_id": "",
     "after_map_index": -2,
 }
-FILTER = "NULL = any"
-"""Words in the description of a parameter that may be left out."""
+FILTER = re.compile(r"\bNULL = (any|all)\b")
+"""What the description of a parameter says if it may be left out."""
 
 
 def values_for(query: Query, given: Sequence[str]) -> dict[str, Any]:
@@ -53,7 +54,7 @@ def values_for(query: Query, given: Sequence[str]) -> dict[str, Any]:
 
 
 def has_default(field: Field) -> bool:
-    return field.name in DEFAULTS or FILTER in field.description
+    return field.name in DEFAULTS or FILTER.search(field.description) is not None
 
 
 def described(field: Field) -> str:

@@ -1,0 +1,144 @@
+"""What ``selectq sql render`` prints does the same as the query that selectq runs with bound parameters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from click.testing import CliRunner
+
+from selectq.catalogue import Query, default_catalogue
+from selectq.cli import main
+from selectq.executor import FROM_DATABASE, query_for, run, run_count
+from tests.oracle import Dag, Instance, Pool, Run, Task, World
+from tests.world_tables import states, store
+
+DAG = "it's \\ \"d\" 'é' %s %(x)s :page\n\t-- /* `a` */ \\' 😀"
+RUN, TASK, POOL = "run\\", "'task'", "\\'pool"
+TOKENS = ["0" * 31 + "1", "a" * 32]
+KEYS = [{"dag_id": DAG, "run_id": RUN, "task_id": TASK, "map_index": index} for index in (0, 1)]
+CLAIMS = [{**key, "pool": POOL, "claim_token": token} for key, token in zip(KEYS, TOKENS, strict=True)]
+VALUES: dict[str, Any] = {
+    "admitted": [[DAG, RUN, TASK, 0]],
+    "after_dag_id": "",
+    "after_map_index": -2,
+    "after_run_id": "",
+    "after_task_id": "",
+    "claimed": CLAIMS,
+    "claims": CLAIMS,
+    "dag_id": DAG,
+    "executor_slots": {"": 7, "it's \\": 1},
+    "map_index": None,
+    "max_tis": 2,
+    "page": 16,
+    "page_size": 3,
+    "pool": POOL,
+    "queued_by": DAG,
+    "queued_dttm": datetime(2026, 2, 3, 4, 5, 6, 789012, tzinfo=UTC),
+    "run_id": RUN,
+    "task_id": TASK,
+}
+SPECIAL: dict[str, dict[str, Any]] = {
+    "selection/blocked_by": {"admitted": [[DAG, RUN, TASK, 0], [DAG, RUN, TASK, 1]]},
+}
+CLOCK = {"queued_dttm"}
+"""Columns that tell the time of the statement."""
+
+
+@pytest.fixture
+def connection(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """One full run of awkward names; what a test does is rolled back."""
+    instances = {(DAG, RUN, TASK, index): Instance("scheduled", POOL) for index in range(4)}
+    instances[DAG, RUN, "active", -1] = Instance("running", POOL, executor="it's \\")
+    world = World(
+        {POOL: Pool(3), "default_pool": Pool(-1)},
+        {DAG: Dag(3)},
+        {(DAG, TASK): Task(2, None)},
+        {(DAG, RUN): Run("running", datetime(2026, 1, 1, tzinfo=UTC))},
+        instances,
+    )
+    with engine.begin() as filling:
+        store(filling, world)
+    with engine.connect() as open_connection:
+        yield open_connection
+
+
+def parameters_of(query: Query) -> dict[str, Any]:
+    values = VALUES | SPECIAL.get(query.name, {})
+    return {field.name: values[field.name] for field in query.parameters}
+
+
+def rendered(query: Query) -> str:
+    kinds = {field.name: field.type for field in query.parameters}
+    given = []
+    for name, value in parameters_of(query).items():
+        text = json.dumps(value) if kinds[name] == "json" else str(value)
+        given += ["--param", name if value is None else f"{name}={text}"]
+    done = CliRunner().invoke(main, ["sql", "render", query.name, "--engine", query.dialect, *given])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def run_text(connection: sa.Connection, sql: str) -> sa.CursorResult[Any]:
+    """Send text to the server as a client would: no parameters, nothing escaped."""
+    return connection.exec_driver_sql(sql, execution_options={"no_parameters": True})
+
+
+def without_clock(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name not in CLOCK} for row in rows]
+
+
+NAMES = sorted({query.name for query in default_catalogue() if query.result != "count"})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_are_the_same(connection: sa.Connection, name: str) -> None:
+    query = query_for(connection, name)
+    parameters = parameters_of(query)
+
+    bound = run(connection, query, **parameters)
+    after_bound = states(connection)
+    connection.rollback()
+    result = run_text(connection, rendered(query))
+    literal = [
+        {
+            field.name: None if value is None else FROM_DATABASE[field.type](value)
+            for field, value in zip(query.columns, row, strict=True)
+        }
+        for row in result
+    ]
+
+    assert bound, "a comparison of nothing"
+    assert list(result.keys()) == [field.name for field in query.columns]
+    assert without_clock(literal) == without_clock(bound)
+    assert states(connection) == after_bound
+
+
+@pytest.mark.parametrize("engine_name", ["mysql"])
+def test_changes_are_the_same(connection: sa.Connection) -> None:
+    query = query_for(connection, "selection/mark_queued")
+    parameters = parameters_of(query)
+    rows = sa.text("SELECT * FROM task_instance ORDER BY map_index")
+
+    counted = run_count(connection, query, **parameters | {"queued_dttm": VALUES["queued_dttm"].replace(tzinfo=None)})
+    bound = connection.execute(rows).all()
+    connection.rollback()
+    assert run_text(connection, rendered(query)).rowcount == counted == 2
+    assert connection.execute(rows).all() == bound
+    assert {row.queued_by for row in bound} == {None, DAG}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_defaults_run_on_empty_tables(engine: sa.Engine, name: str) -> None:
+    with engine.connect() as connection:
+        query = query_for(connection, name)
+        needed = {"claims": "[]", "queued_by": "me", "dag_id": "d", "run_id": "r", "task_id": "t"}
+        given = [f"--param={key}={needed[key]}" for key in needed if key in query.parameter_names]
+        done = CliRunner().invoke(main, ["sql", "render", name, "--engine", query.dialect, *given])
+        assert done.exit_code == 0, done.output
+        rows = run_text(connection, done.stdout).all()
+    assert len(rows) == {"selection/open_pools": 1, "selection/lock_holders": 3}.get(name, 0)
