@@ -18,8 +18,8 @@ STARTED_TASKS = 2
 """Further tasks of a run, of which nothing waits."""
 PRIORITIES = 10
 POOLS = 20
-FREE_PER_POOL = 32
-"""20 pools with 32 free slots take 640: a batch of 512 fits, though some pools fill up before the walk ends."""
+FREE_PER_POOL = 48
+"""20 pools with 48 free slots take 960: room for a batch of 512, and hardly a pool fills up on the way."""
 
 TABLES = ("slot_pool", "dag", "task", "dag_run", "task_instance")
 

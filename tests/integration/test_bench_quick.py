@@ -21,7 +21,7 @@ MAX_TIS = 64
 # Of 1,000 rows with seed 7, on every engine: first and last of the 100 that a pass must start, and all pools' slots.
 FIRST = ("dag_00000", "run_00000", "task_00020", -1)
 LAST = ("dag_00000", "run_00001", "task_00023", -1)
-SLOTS = 650
+SLOTS = 970
 
 
 def test_measures_a_pass(engine: sa.Engine) -> None:
