@@ -15,8 +15,8 @@ from selectq.demo.counting import Traffic, count_traffic
 from selectq.errors import SelectqError
 from selectq.rows import Key
 
-WARM_UP = 6
-"""Rounds before the first that counts: psycopg prepares a statement at its sixth execution."""
+WARM_UP = 3
+"""Rounds before the first that counts: caches fill, and each kind of work has gone first once."""
 
 
 @dataclass(frozen=True)
