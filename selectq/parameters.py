@@ -33,7 +33,7 @@ def check_executor_slots(value: object) -> dict[str, int]:
     for name, free in value.items():
         if not isinstance(name, str):
             raise InvalidParameterError("executor_slots", f"an executor name must be text, not {name!r}")
-        if isinstance(free, bool) or not isinstance(free, int) or abs(free) > INT32:
+        if isinstance(free, bool) or not isinstance(free, int) or not -INT32 - 1 <= free <= INT32:
             raise InvalidParameterError(
                 "executor_slots", f"free slots of {name!r} must be a whole 32-bit number, not {free!r}"
             )

@@ -110,14 +110,14 @@ head_of_line AS (
     SELECT p.pool, p.pool_free, line.*
     FROM open_pool AS p
     JOIN LATERAL (
-        SELECT /*+ NO_BNL() */
+        SELECT /*+ NO_BNL() INDEX(ti ix_task_instance_selection) */
             ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.undated, ti.logical_date, ti.priority_weight,
             ti.pool_slots, COALESCE(ti.executor, '') AS executor,
             d.max_active_tasks - COALESCE(ur.used, 0) AS run_free,
             t.max_active_tis_per_dag - COALESCE(ut.used, 0) AS task_free,
             t.max_active_tis_per_dagrun - COALESCE(utr.used, 0) AS task_in_run_free,
             e.free AS executor_free
-        FROM task_instance AS ti FORCE INDEX (ix_task_instance_selection)
+        FROM task_instance AS ti 
         JOIN dag_run AS r ON r.dag_id = ti.dag_id AND r.run_id = ti.run_id
         JOIN dag AS d ON d.dag_id = ti.dag_id
         LEFT JOIN task AS t ON t.dag_id = ti.dag_id AND t.task_id = ti.task_id
