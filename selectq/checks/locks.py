@@ -10,16 +10,6 @@ from selectq.catalogue import Query
 from selectq.checks.parsing import sql_of
 from selectq.schema import build_metadata
 
-WORDS = {
-    "slot_pool": "pools",
-    "dag": "dags",
-    "dag_run": "dag runs",
-    "task": "tasks",
-    "task_edge": "task edges",
-    "task_instance": "task instances",
-}
-"""What a header calls the rows of a table."""
-
 WAITS = {False: "SKIP LOCKED", True: "NOWAIT"}
 
 
@@ -36,12 +26,17 @@ def check_locks(query: Query, tree: exp.Expr) -> Iterator[str]:
     if not clauses and not changes:
         yield f"locks: {said!r} is declared, but the statement locks nothing"
     for table in sorted({name for node in (*clauses, *changes) for name in locked_tables(query, node)}):
-        if WORDS[table] not in said.lower():
-            yield f"locks: the statement locks rows of {table}, the header does not speak of {WORDS[table]}"
+        if rows_of(table) not in said.lower():
+            yield f"locks: the statement locks rows of {table}, the header does not speak of {rows_of(table)}"
     found = {WAITS[wait] for clause in clauses if (wait := clause.args.get("wait")) in WAITS}
     for words in WAITS.values():
         if (words in said) != (words in found):
             yield f"locks: {words} is {'declared, but not there' if words in said else 'there, but not declared'}"
+
+
+def rows_of(table: str) -> str:
+    """What a header calls the rows of a table: pools, dag runs, task instances."""
+    return table.removeprefix("slot_").replace("_", " ") + "s"
 
 
 def locked_tables(query: Query, node: exp.Expr) -> set[str]:

@@ -77,6 +77,8 @@ class Names:
         for key in SOURCE_ARGS:
             for source in as_list(node.args.get(key)):
                 self.add_source(source, sources, ctes, outer)
+        if node.args.get("conflict"):
+            sources["excluded"] = next(iter(sources.values()))
         scope = [sources, *outer]
         outputs = self.outputs(node, scope)
         aliases = outputs.columns or frozenset()

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from click.testing import CliRunner, Result
 
+from selectq import catalogue
 from selectq.catalogue import ROOT
 from selectq.checks import check_database
+from selectq.cli import main
 from selectq.errors import SchemaVersionError
 from selectq.schema import build_metadata
 from tests.query_files import FILE, TWIN, edit, put, small_tree
@@ -130,3 +133,28 @@ def test_rows_that_others_lock_are_not_waited_for(engine: sa.Engine) -> None:
         other.rollback()
     with engine.connect() as connection:
         assert connection.scalar(sa.select(tables["slot_pool"].c.slots)) == 1
+
+
+def selectq_check(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["sql", "check", *arguments], env={"SELECTQ_DB": ""})
+
+
+def test_check_with_a_server(engine_url: str) -> None:
+    checked = selectq_check("--db", engine_url)
+    assert (checked.exit_code, checked.stderr) == (0, "")
+    assert checked.stdout.endswith(" files, nothing found.\n")
+
+
+def test_check_tells_what_the_server_found(
+    engine: sa.Engine, engine_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "ROOT", plant(tmp_path, engine, "SELECT pool,", "SELECT uper(pool) AS pool,"))
+    checked = selectq_check("--db", engine_url)
+    assert checked.exit_code == 1
+    assert f"{OURS[engine.dialect.name]}: the server refuses it: " in checked.stdout
+
+
+def test_check_without_the_tables(empty_engine_url: str) -> None:
+    refused = selectq_check("--db", empty_engine_url)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("Error: there are no selectq tables in this database")

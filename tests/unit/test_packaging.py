@@ -99,3 +99,12 @@ def test_installed_wheel_finds_its_migrations(installed: Path) -> None:
 
 def test_installed_wheel_brings_the_command(installed: Path) -> None:
     assert "migrate" in run(installed / "bin" / "selectq", "--help", cwd=installed)
+
+
+def test_installed_wheel_checks_its_queries_and_leaves_them_alone(installed: Path) -> None:
+    assert run(installed / "bin" / "selectq", "sql", "check", cwd=installed).endswith("nothing found.\n")
+    script = (
+        "from click.testing import CliRunner; from selectq.cli import main; "
+        "print(CliRunner().invoke(main, ['sql', 'generate']).stderr)"
+    )
+    assert "belongs to an installed selectq" in run(installed / "bin" / "python", "-c", script, cwd=installed)

@@ -194,6 +194,9 @@ def test_rows_of_a_change(small: Path) -> None:
     assert problems(small) == ["poll: no such column"]
 
 
+UPSERT = "INSERT INTO slot_pool (pool, slots) VALUES ('p', 1) ON CONFLICT (pool) DO UPDATE SET slots ="
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -201,6 +204,8 @@ def test_rows_of_a_change(small: Path) -> None:
         ("INSERT INTO slot_pool (pool, slotz) VALUES ('p', :least)", "slotz: no such column"),
         ("INSERT INTO slot_pool (pool, slots) SELECT dag_id, :least FROM dag", None),
         ("INSERT INTO slot_pool (pool, slots) SELECT dag_id, :least FROM dags", "table dags is not in the schema"),
+        (f"{UPSERT} excluded.slots + :least", None),
+        (f"{UPSERT} excluded.slotz + :least", "excluded.slotz: no such column in slot_pool"),
         ("DELETE FROM slot_pool WHERE slots = :least", None),
         ("DELETE FROM slot_pool WHERE slotz = :least", "slotz: no such column"),
     ],
