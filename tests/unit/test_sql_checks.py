@@ -109,6 +109,19 @@ def test_a_planted_fault_is_found(small: Path, old: str, new: str, problem: str)
 
 
 @pytest.mark.parametrize(
+    ("hint", "problem"),
+    [
+        ("FORCE INDEX (PRIMARY)", None),
+        ("USE INDEX (ix_pools)", "index ix_pools is not in the schema"),
+        ("WHERE pool NOT IN (SELECT pool FROM task_instance USE INDEX (ix_task_instance_active)) AND pool <> ''", None),
+    ],
+)
+def test_hints_of_indexes(small: Path, hint: str, problem: str | None) -> None:
+    edit(small, TWIN, "FROM slot_pool\nWHERE", f"FROM slot_pool {hint}\n{'AND' if 'WHERE' in hint else 'WHERE'}")
+    assert problems(small, TWIN) == ([problem] if problem else [])
+
+
+@pytest.mark.parametrize(
     "condition",
     [
         "EXISTS (SELECT 1 FROM dag WHERE dag.dag_id = slot_pool.pool AND slots > 0)",
@@ -147,7 +160,6 @@ MARK = "mysql/selection/mark_queued.v1.sql"
         (f"{POSTGRESQL}/{SELECT}", "found.nth =", "found.nt =", "found.nt: no such column"),
         (f"{POSTGRESQL}/{SELECT}", "judged.turn_page AND", "judged.turn AND", "judged.turn: no such column"),
         (f"{MYSQL}/{CLAIM}", "SELECT /*+ NO_BNL() */", "SELECT 1, /*+ NO_BNL() */", "/*+ */ stands where MySQL takes"),
-        (f"{MYSQL}/{SELECT}", "(ix_task_instance_selection)", "(ix_ti)", "index ix_ti is not in the schema"),
         (f"{MYSQL}/{SELECT}", "HAVING free", "HAVING fre", "fre: no such column"),
         (MARK, "ti.queued_by =", "ti.queued_bye =", "ti.queued_bye: no such column in task_instance"),
         (MARK, "ON ti.dag_id", "ON ti.dag", "ti.dag: no such column in task_instance"),
