@@ -1,7 +1,8 @@
-"""Hints: MySQL takes one in the wrong place for a comment, and refuses an index that is not there only when it runs."""
+"""Hints: MySQL takes one in the wrong place for a comment, and passes over an index that is not there."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from sqlglot import exp
@@ -9,18 +10,22 @@ from sqlglot import exp
 from selectq.catalogue import Query
 from selectq.schema import build_metadata
 
+WRITTEN = re.compile(r"/\*\+(.*?)\*/", re.DOTALL)
+INDEXES = re.compile(r"INDEX(?:_MERGE)?\(\s*\w+\s+([\w\s,]+)\)")
+"""``INDEX(alias index, ...)`` and its relatives, inside a hint."""
+
 
 def check_hints(query: Query, tree: exp.Expr) -> Iterator[str]:
-    """Optimizer hints stand where they are read; index hints name indexes of the schema."""
-    written = query.sql.count("/*+")
+    """Optimizer hints stand where they are read; the indexes that hints name are in the schema."""
+    written = WRITTEN.findall(query.sql)
     if written and query.dialect != "mysql":
         yield f"/*+ */ means nothing to {query.dialect}"
-    elif written != len(list(tree.find_all(exp.Hint))):
+    elif len(written) != len(list(tree.find_all(exp.Hint))):
         yield "/*+ */ stands where MySQL takes it for a comment; it belongs right behind SELECT or UPDATE"
-    tables = build_metadata(query.dialect).tables
-    for hint in tree.find_all(exp.IndexTableHint):
-        table = hint.find_ancestor(exp.Table)
-        known = {str(index.name) for index in tables[table.name].indexes} if table and table.name in tables else set()
-        for name in hint.expressions:
-            if name.name not in known | {"PRIMARY"}:
-                yield f"index {name.name} is not in the schema"
+    named = {name.name for hint in tree.find_all(exp.IndexTableHint) for name in hint.expressions}
+    for indexes in INDEXES.findall(" ".join(written)):
+        named.update(re.findall(r"\w+", indexes))
+    tables = build_metadata(query.dialect).tables.values()
+    known = {str(index.name) for table in tables for index in table.indexes} | {"PRIMARY"}
+    for name in sorted(named - known):
+        yield f"index {name} is not in the schema"

@@ -106,6 +106,7 @@ def test_a_column_of_mysql_alone(engine: sa.Engine, tmp_path: Path) -> None:
         ("ORDER BY pool", "ORDER BY pool NULLS LAST", "the server refuses it: You have an error in your SQL syntax"),
         ("FROM slot_pool", "FROM slot_pool FORCE INDEX (ix)", "the server refuses it: Key 'ix' doesn't exist in table"),
         ("SELECT pool", "SELECT /*+ NO_BLN() */ pool", "the server warns: Optimizer hint syntax error near 'NO_BLN()"),
+        ("SELECT pool", "SELECT /*+ INDEX(slot_pool ix) */ pool", "the server warns: Unresolved "),
         ("SELECT pool", "SELECT /*+ NO_BNL(x) */ pool", "the server warns: Unresolved name `x`"),
     ],
 )

@@ -159,6 +159,7 @@ MARK = "mysql/selection/mark_queued.v1.sql"
         (f"{POSTGRESQL}/{LOCK}", "the dag runs, then", "", "locks: the statement locks rows of dag_run"),
         (f"{POSTGRESQL}/{SELECT}", "found.nth =", "found.nt =", "found.nt: no such column"),
         (f"{POSTGRESQL}/{SELECT}", "judged.turn_page AND", "judged.turn AND", "judged.turn: no such column"),
+        (f"{MYSQL}/{SELECT}", "INDEX(ti ix_task_instance_sel", "INDEX(ti PRIMARY, ix_sel", "index ix_selection is"),
         (f"{MYSQL}/{CLAIM}", "SELECT /*+ NO_BNL() */", "SELECT 1, /*+ NO_BNL() */", "/*+ */ stands where MySQL takes"),
         (f"{MYSQL}/{SELECT}", "HAVING free", "HAVING fre", "fre: no such column"),
         (MARK, "ti.queued_by =", "ti.queued_bye =", "ti.queued_bye: no such column in task_instance"),
