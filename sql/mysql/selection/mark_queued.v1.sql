@@ -2,7 +2,8 @@
 -- version: 1
 -- purpose: Write what selection/claim returned: state, time, scheduler and claim token.
 -- result: count
--- param claimed: json; [{"dag_id", "run_id", "task_id", "map_index", "claim_token"}, ...] as selection/claim returned them
+-- param claimed: json; [{"dag_id", "run_id", "task_id", "map_index", "claim_token"}, ...] as selection/claim
+--   returned them
 -- param queued_dttm: timestamp; as selection/claim returned it
 -- param queued_by: text; name of the scheduler
 -- locks: the task instances, which selection/claim has locked already

@@ -4,7 +4,8 @@
 -- result: rows, in order
 -- param max_tis: integer; most task instances to admit in the pass, at least 1
 -- param executor_slots: json; {"executor": free slots}, "" being the default executor; one not named is unlimited
--- param admitted: json; [[dag_id, run_id, task_id, map_index], ...] that earlier calls of this pass returned, [] at first
+-- param admitted: json; [[dag_id, run_id, task_id, map_index], ...] that earlier calls of this pass returned, [] at
+--   first
 -- param page: integer; rows to read of each pool's line, at least 1; twice as many in each further call
 -- column dag_id: text
 -- column run_id: text
