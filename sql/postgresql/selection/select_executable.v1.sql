@@ -98,7 +98,7 @@ walk AS (
         0 AS round,
         true AS is_bookmark,
         CAST(0 AS bigint) AS rows_read,
-        CAST(greatest(16, least(p.pool_free, pass.max_tis, 2 * pass.max_tis / count(*) OVER ())) AS bigint) AS page,
+        CAST(greatest(16, least(p.pool_free, pass.max_tis, 3 * pass.max_tis / count(*) OVER ())) AS bigint) AS page,
         false AS starts,
         CAST(NULL AS text) COLLATE "C" AS dag_id,
         CAST(NULL AS text) COLLATE "C" AS run_id,
@@ -228,10 +228,13 @@ walk AS (
         FROM (
             SELECT
                 line.*,
-                d.max_active_tasks,
-                t.max_active_tis_per_dag,
-                t.max_active_tis_per_dagrun,
-                row_number() OVER () AS nth
+                bound.*,
+                row_number() OVER (
+                    ORDER BY
+                        line.priority_weight DESC, line.logical_date, line.dag_id, line.run_id, line.task_id,
+                        line.map_index
+                    ROWS UNBOUNDED PRECEDING
+                ) AS nth
             FROM (
                 SELECT
                     ahead.*,
@@ -262,14 +265,22 @@ walk AS (
                     )
                 ) AS ahead
             ) AS line
-            JOIN dag_run AS r ON r.dag_id = line.dag_id AND r.run_id = line.run_id AND r.state = 'running'
-            JOIN dag AS d ON d.dag_id = line.dag_id AND NOT d.is_paused
-            LEFT JOIN task AS t ON t.dag_id = line.dag_id AND t.task_id = line.task_id
+            -- Looked up row by row, in the order of the line: OFFSET 0 keeps the planner from joining and sorting all.
+            CROSS JOIN LATERAL (
+                SELECT d.max_active_tasks, t.max_active_tis_per_dag, t.max_active_tis_per_dagrun
+                FROM dag_run AS r
+                JOIN dag AS d ON d.dag_id = r.dag_id
+                LEFT JOIN task AS t ON t.dag_id = r.dag_id AND t.task_id = line.task_id
+                WHERE
+                    r.dag_id = line.dag_id AND r.run_id = line.run_id
+                    AND r.state = 'running' AND NOT d.is_paused
+                OFFSET 0
+            ) AS bound
             WHERE
                 (line.pool_slots <= judged.pool_free OR judged.pool_free IS NULL)
                 -- Of task instances that need the same, no more than the limit can start.
                 AND line.same_before < least(
-                    d.max_active_tasks, t.max_active_tis_per_dag, t.max_active_tis_per_dagrun
+                    bound.max_active_tasks, bound.max_active_tis_per_dag, bound.max_active_tis_per_dagrun
                 )
                 AND (line.dag_id, line.run_id) NOT IN (SELECT dag_id, run_id FROM full_run)
                 AND (line.dag_id, line.task_id) NOT IN (SELECT dag_id, task_id FROM full_task)
@@ -287,7 +298,7 @@ walk AS (
             ON utr.dag_id = found.dag_id AND utr.run_id = found.run_id AND utr.task_id = found.task_id
         LEFT JOIN executor_limit AS e ON e.executor = found.executor
         CROSS JOIN (VALUES (false), (true)) AS mark (is_bookmark)
-        WHERE judged.turn_page AND (NOT mark.is_bookmark OR found.nth = judged.page)
+        WHERE judged.turn_page AND (NOT mark.is_bookmark OR found.nth = judged.rows_read + judged.page)
     ) AS next_row
     -- The walk ends when all that is left starts.
     WHERE judged.unfinished
