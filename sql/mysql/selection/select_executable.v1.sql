@@ -31,7 +31,9 @@
 
 WITH
 admitted AS (
-    SELECT ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.pool, ti.pool_slots, COALESCE(ti.executor, '') AS executor
+    SELECT
+        CRC32(CONCAT_WS('/', ti.dag_id, ti.run_id, ti.task_id, ti.map_index)) AS hash,
+        ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.pool, ti.pool_slots, COALESCE(ti.executor, '') AS executor
     FROM JSON_TABLE(:admitted, '$[*]' COLUMNS (
         dag_id VARCHAR(250) PATH '$[0]',
         run_id VARCHAR(250) PATH '$[1]',
@@ -111,7 +113,8 @@ head_of_line AS (
     SELECT p.pool, p.pool_free, line.*
     FROM open_pool AS p
     JOIN LATERAL (
-        SELECT /*+ NO_BNL() INDEX(ti ix_task_instance_selection) */
+        -- The hints hold the one good plan whatever the statistics: the index first, in its order, then look-ups.
+        SELECT /*+ JOIN_FIXED_ORDER() NO_BNL() NO_MERGE(a) INDEX(ti ix_task_instance_selection) */
             ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.undated, ti.logical_date, ti.priority_weight,
             ti.pool_slots, COALESCE(ti.executor, '') AS executor,
             d.max_active_tasks - COALESCE(ur.used, 0) AS run_free,
@@ -132,6 +135,10 @@ head_of_line AS (
             ON utr.hash = CRC32(CONCAT_WS('/', ti.dag_id, ti.run_id, ti.task_id))
             AND STRCMP(utr.dag_id, ti.dag_id) = 0 AND STRCMP(utr.run_id, ti.run_id) = 0
             AND STRCMP(utr.task_id, ti.task_id) = 0
+        LEFT JOIN admitted AS a
+            ON a.hash = CRC32(CONCAT_WS('/', ti.dag_id, ti.run_id, ti.task_id, ti.map_index))
+            AND STRCMP(a.dag_id, ti.dag_id) = 0 AND STRCMP(a.run_id, ti.run_id) = 0
+            AND STRCMP(a.task_id, ti.task_id) = 0 AND a.map_index = ti.map_index
         LEFT JOIN executor_limit AS e ON STRCMP(e.executor, COALESCE(ti.executor, '')) = 0
         WHERE
             ti.scheduled_pool = p.scheduled_pool
@@ -141,9 +148,7 @@ head_of_line AS (
             AND (t.max_active_tis_per_dag IS NULL OR COALESCE(ut.used, 0) < t.max_active_tis_per_dag)
             AND (t.max_active_tis_per_dagrun IS NULL OR COALESCE(utr.used, 0) < t.max_active_tis_per_dagrun)
             AND (e.free IS NULL OR e.free > 0)
-            AND (ti.dag_id, ti.run_id, ti.task_id, ti.map_index) NOT IN (
-                SELECT dag_id, run_id, task_id, map_index FROM admitted
-            )
+            AND a.hash IS NULL
         -- The whole index prefix, constants included: else MySQL sorts every row of the pool.
         ORDER BY
             ti.scheduled_pool, ti.priority_weight DESC, ti.undated, ti.logical_date,
