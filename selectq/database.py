@@ -14,8 +14,10 @@ from selectq.errors import DatabaseUnreachableError, InvalidParameterError, Unsu
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 CONNECT_TIMEOUT = 10
-# jit: the planner can't know how few rows the walk of a selection holds, so it would compile each one for a second.
-SETTINGS = {"timezone": "UTC", "jit": "off"}
+# The planner can't know how few rows the walk of a selection holds: it would compile each one for a second (jit), and,
+# where few pages are known to be visible to all, sort whole pools instead of following the index (random_page_cost).
+PLANNER_SETTINGS = {"jit": "off", "random_page_cost": "1.1"}
+SETTINGS = {"timezone": "UTC", **PLANNER_SETTINGS}
 MYSQL_ARGUMENTS: dict[str, Any] = {
     "init_command": "SET time_zone = '+00:00'",
     "charset": "utf8mb4",
@@ -87,9 +89,18 @@ def check_server(connection: sa.Connection) -> None:
     check_version(dialect, str(connection.scalar(sa.text("SELECT version()"))))
 
 
-def compiles_queries(connection: sa.Connection) -> bool:
-    """Whether the session compiles expensive queries (PostgreSQL's jit), which takes longer than to run a selection."""
-    return connection.dialect.name == "postgresql" and connection.scalar(sa.text("SHOW jit")) == "on"
+def misplans(connection: sa.Connection) -> bool:
+    """Whether the session's planner settings are others than those that a selection is fast with (PostgreSQL only)."""
+    if connection.dialect.name != "postgresql":
+        return False
+    found = connection.execute(sa.select(*(sa.func.current_setting(name) for name in PLANNER_SETTINGS))).one()
+    return tuple(found) != tuple(PLANNER_SETTINGS.values())
+
+
+def set_planner(connection: sa.Connection) -> None:
+    """Set them until the transaction ends: one statement, and nothing stays in the session."""
+    settings = (sa.func.set_config(name, value, True) for name, value in PLANNER_SETTINGS.items())
+    connection.execute(sa.select(*settings))
 
 
 def check_version(dialect: str, text: str) -> None:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 import stamina
 
 from selectq import selection
-from selectq.database import READ_COMMITTED, check_server, compiles_queries, connect, isolation_of
+from selectq.database import READ_COMMITTED, check_server, connect, isolation_of, misplans, set_planner
 from selectq.errors import DatabaseUnreachableError, InvalidParameterError, RetriesExhaustedError, SelectqError
 from selectq.parameters import check_count, check_executor_slots, check_policy, check_text
 from selectq.rows import Blocked, Claimed, Key, Selected
@@ -20,7 +20,7 @@ from selectq.schema_status import check_schema
 T = TypeVar("T")
 
 CHECKED: WeakKeyDictionary[sa.Engine, bool] = WeakKeyDictionary()
-"""Engines whose server and schema were found right (once is enough, a pass must not pay for it): do they use jit?"""
+"""Engines whose server and schema were found right, once for all passes: does the planner need its settings set?"""
 
 RETRIED_SQLSTATES = {"40001", "40P01"}
 RETRIED_MYSQL_ERRORS = {1205, 1213}
@@ -84,7 +84,7 @@ class SchedulerPass:
             if self.engine not in CHECKED:
                 check_server(connection)
                 check_schema(connection)
-                CHECKED[self.engine] = compiles_queries(connection)
+                CHECKED[self.engine] = misplans(connection)
             isolation = isolation_of(connection)
             connection.rollback()
             if isolation != READ_COMMITTED:
@@ -152,7 +152,7 @@ class SchedulerPass:
             for attempt in attempts:
                 with attempt, connection.begin():
                     if CHECKED[self.engine]:
-                        connection.execute(sa.text("SET LOCAL jit = off"))
+                        set_planner(connection)
                     return work(connection)
         except sa.exc.DBAPIError as error:
             if error.connection_invalidated:
