@@ -370,7 +370,7 @@ def test_a_newer_schema_is_refused(engine: sa.Engine) -> None:
 
 
 def test_sqlite_is_refused() -> None:
-    sqlite = sa.create_engine("sqlite://")
+    sqlite = sa.create_engine("sqlite://", poolclass=sa.NullPool)
     with pytest.raises(UnsupportedDatabaseError, match="sqlite is not supported"), SchedulerPass(sqlite):
         pass
 

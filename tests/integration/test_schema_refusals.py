@@ -134,7 +134,7 @@ def test_unreachable_server(url: str, call: Callable[[sa.Engine], Status]) -> No
 @pytest.mark.parametrize("call", [migrate.status, migrate.upgrade, migrate.migrate])
 def test_unsupported_server(call: Callable[[sa.Engine], Status]) -> None:
     with pytest.raises(UnsupportedDatabaseError, match="sqlite is not supported"):
-        call(sa.create_engine("sqlite://", poolclass=sa.StaticPool))
+        call(sa.create_engine("sqlite://", poolclass=sa.NullPool))
 
 
 @pytest.mark.parametrize("engine_name", ["mysql"])
