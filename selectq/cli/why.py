@@ -19,7 +19,7 @@ from selectq.errors import InvalidParameterError, SelectqError
 @db_option(required=True)
 @click.option("--max-tis", type=int, default=512, show_default=True, help="Size of the pass to explain.")
 @click.option("--executor-slots", metavar="JSON", default="{}", help='Free slots of executors: {"celery": 3}.')
-@click.option("--limit", type=int, default=100, show_default=True, help="Most instances of a mapped task to explain.")
+@click.option("--limit", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="Most instances of a mapped task to explain.")
 @json_option("one object per task instance")
 def command(
     dag_id: str,
@@ -44,21 +44,17 @@ def command(
     from selectq.schema_status import check_schema
     from selectq.why import why
 
+    slots = parsed(executor_slots)
     engine = create_engine(db)
-    with connect(engine) as connection:
-        check_server(connection)
-        check_schema(connection)
-        found = why(
-            connection,
-            dag_id,
-            run_id,
-            task_id,
-            map_index,
-            max_tis=max_tis,
-            executor_slots=parsed(executor_slots),
-            page_size=limit,
-        )
-    engine.dispose()
+    try:
+        with connect(engine) as connection:
+            check_server(connection)
+            check_schema(connection)
+            found = why(
+                connection, dag_id, run_id, task_id, map_index, max_tis=max_tis, executor_slots=slots, page_size=limit
+            )
+    finally:
+        engine.dispose()
     if not found:
         which = "" if map_index is None else f" with map_index {map_index}"
         raise SelectqError(f"no task instance of dag {dag_id!r}, run {run_id!r}, task {task_id!r}{which}")
