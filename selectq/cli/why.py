@@ -19,7 +19,13 @@ from selectq.errors import InvalidParameterError, SelectqError
 @db_option(required=True)
 @click.option("--max-tis", type=int, default=512, show_default=True, help="Size of the pass to explain.")
 @click.option("--executor-slots", metavar="JSON", default="{}", help='Free slots of executors: {"celery": 3}.')
-@click.option("--limit", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="Most instances of a mapped task to explain.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1_000_000),
+    default=100,
+    show_default=True,
+    help="Most instances of a mapped task to explain.",
+)
 @json_option("one object per task instance")
 def command(
     dag_id: str,
