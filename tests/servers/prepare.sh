@@ -30,6 +30,14 @@ apt_install() { # PACKAGE...
         >"$log" 2>&1 </dev/null || { tail -n 20 "$log" >&2; fail "apt-get could not install: $*"; }
 }
 
+runs() { # NAME: is there a living process of that name?
+    local status
+    for status in /proc/[0-9]*/status; do
+        if grep -qsx "Name:.$1" "$status" && ! grep -qs '^State:.Z' "$status"; then return; fi
+    done
+    return 1
+}
+
 start_engine() {
     [ "$(id -u)" = 0 ] || fail "No container engine answers: start Docker, or see that you may use it.
 $(grep -m 1 -iE 'denied|cannot|not found' "$log" || tail -n 1 "$log")"
@@ -45,6 +53,10 @@ $(grep -m 1 -iE 'denied|cannot|not found' "$log" || tail -n 1 "$log")"
     if [ -d /run/systemd/system ] && systemctl start docker; then
         wait_for_engine 30 && return
     fi
+    # An engine that was killed leaves its number behind; the next one will not start while anything, a zombie or a thread
+    # included, has that number.
+    runs dockerd || rm -f /var/run/docker.pid
+    runs containerd || rm -f /var/run/docker/containerd/containerd.pid
     # In a session of its own and with none of our files, so that it stays when we and our caller end.
     engine_log=${TMPDIR:-/tmp}/selectq-dockerd.log
     setsid dockerd >"$engine_log" 2>&1 </dev/null &
