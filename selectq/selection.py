@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from selectq.database import check_isolation
 from selectq.executor import query_for, run, run_count
 from selectq.parameters import check_count, check_executor_slots, check_key, check_map_index, check_policy, check_text
-from selectq.rows import Blocked, Claimed, Found, Key, Reason, Selected
+from selectq.rows import Blocked, Claimed, Found, Key, Reason, Selected, TaskInstanceRow
 
 CLAIM_ROUNDS = 5
 """Most turns of select, lock and claim in one call; a further one is needed only if others took what was selected."""
@@ -107,17 +107,7 @@ def claim_selected(
     connection: sa.Connection, selected: Sequence[Selected], queued_by: str | None = None
 ) -> list[Claimed]:
     """Lock the holders of ``selected``, check again under the locks, mark queued what still fits, and return that."""
-    claims = [
-        {
-            "dag_id": row.dag_id,
-            "run_id": row.run_id,
-            "task_id": row.task_id,
-            "map_index": row.map_index,
-            "pool": row.pool,
-            "claim_token": uuid.uuid4().hex,
-        }
-        for row in selected
-    ]
+    claims = [{**key_columns(row), "pool": row.pool, "claim_token": uuid.uuid4().hex} for row in selected]
     run(connection, query_for(connection, "selection/lock_holders"), claims=claims)
     claim_query = query_for(connection, "selection/claim")
     claimed = [Claimed(**row) for row in run(connection, claim_query, claims=claims, queued_by=queued_by)]
@@ -126,21 +116,17 @@ def claim_selected(
     return claimed
 
 
+def key_columns(row: TaskInstanceRow) -> dict[str, str | int]:
+    """The key as the JSON parameters of claims name its columns."""
+    return {"dag_id": row.dag_id, "run_id": row.run_id, "task_id": row.task_id, "map_index": row.map_index}
+
+
 def mark_queued(connection: sa.Connection, claimed: Sequence[Claimed]) -> None:
     """The writing half of a claim on an engine whose UPDATE returns no rows."""
     run_count(
         connection,
         query_for(connection, "selection/mark_queued"),
-        claimed=[
-            {
-                "dag_id": row.dag_id,
-                "run_id": row.run_id,
-                "task_id": row.task_id,
-                "map_index": row.map_index,
-                "claim_token": row.claim_token.hex,
-            }
-            for row in claimed
-        ],
+        claimed=[{**key_columns(row), "claim_token": row.claim_token.hex} for row in claimed],
         queued_dttm=claimed[0].queued_dttm.replace(tzinfo=None),
         queued_by=claimed[0].queued_by,
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import rich_click as click
@@ -39,6 +38,7 @@ def command(context: click.Context, files: tuple[str, ...], db: str | None, as_j
     from selectq.database import create_engine
     from selectq.scenario.format import read_scenario_file
     from selectq.scenario.replay import replay
+    from selectq.scratch import scratch_or_embedded
 
     engine_name = create_engine(db).dialect.name if db else "postgresql"
     report = Report(engine_name, as_json)
@@ -50,20 +50,10 @@ def command(context: click.Context, files: tuple[str, ...], db: str | None, as_j
             except ScenarioError as error:
                 report.wrong(file, error)
                 continue
-            engine = engine or stack.enter_context(database(db))
+            engine = engine or stack.enter_context(scratch_or_embedded(db or None))
             report.ran(replay(engine, scenario))
     report.end()
     context.exit(report.exit_code)
-
-
-@contextmanager
-def database(db: str | None) -> Iterator[sa.Engine]:
-    """Empty tables on the server named, or on one started for this command."""
-    from selectq.embedded import embedded_postgres
-    from selectq.scratch import scratch_database
-
-    with ExitStack() as stack:
-        yield stack.enter_context(scratch_database(db or stack.enter_context(embedded_postgres())))
 
 
 class Report:
