@@ -14,9 +14,8 @@ from selectq.errors import DatabaseUnreachableError, InvalidParameterError, Unsu
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 CONNECT_TIMEOUT = 10
-# The planner can't know how few rows the walk of a selection holds: it would compile each one for a second (jit), and,
-# where few pages are known to be visible to all, sort whole pools instead of following the index (random_page_cost).
-PLANNER_SETTINGS = {"jit": "off", "random_page_cost": "1.1"}
+# The planner can't know how few rows the walk of a selection holds: it may compile each one for a second.
+PLANNER_SETTINGS = {"jit": "off"}
 SETTINGS = {"timezone": "UTC", **PLANNER_SETTINGS}
 MYSQL_ARGUMENTS: dict[str, Any] = {
     "init_command": "SET time_zone = '+00:00'",

@@ -34,6 +34,9 @@ FROM_DATABASE: dict[str, Callable[[Any], Any]] = {
     "json": lambda value: json.loads(value) if isinstance(value, str) else value,
 }
 
+NATIVE = {"postgresql": frozenset({"text", "integer", "boolean", "uuid"})}
+"""Types of which a driver already returns what is declared."""
+
 
 @functools.lru_cache(maxsize=256)
 def statement(sql: str) -> sa.TextClause:
@@ -59,14 +62,15 @@ def run(connection: sa.Connection, query: Query, **parameters: Any) -> list[dict
         SchemaVersionError: a table or column is missing.
     """
     result = execute(connection, query, parameters)
-    converters = [(field.name, FROM_DATABASE[field.type]) for field in query.columns]
-    return [
-        {
-            name: None if value is None else convert(value)
-            for (name, convert), value in zip(converters, row, strict=True)
-        }
-        for row in result
-    ]
+    names = [field.name for field in query.columns]
+    native = NATIVE.get(connection.dialect.name, frozenset())
+    converters = [(field.name, FROM_DATABASE[field.type]) for field in query.columns if field.type not in native]
+    rows = [dict(zip(names, row, strict=True)) for row in result.all()]
+    for row in rows:
+        for name, convert in converters:
+            if (value := row[name]) is not None:
+                row[name] = convert(value)
+    return rows
 
 
 def run_count(connection: sa.Connection, query: Query, **parameters: Any) -> int:
@@ -74,13 +78,16 @@ def run_count(connection: sa.Connection, query: Query, **parameters: Any) -> int
     return execute(connection, query, parameters).rowcount
 
 
-def execute(connection: sa.Connection, query: Query, parameters: Mapping[str, Any]) -> sa.CursorResult[Any]:
+def execute(
+    connection: sa.Connection, query: Query, parameters: Mapping[str, Any], prefix: str = ""
+) -> sa.CursorResult[Any]:
+    """Run a query of any kind. ``prefix`` goes in front of it, such as EXPLAIN. Raises as ``run`` does."""
     if difference := query.parameter_names ^ parameters.keys():
         raise InvalidParameterError(", ".join(sorted(difference)), f"not as {query.id} declares its parameters")
     kinds = {field.name: field.type for field in query.parameters}
     bound = {name: to_database(kinds[name], value) for name, value in parameters.items()}
     try:
-        return connection.execute(statement(query.sql), bound)
+        return connection.execute(statement(f"{prefix} {query.sql}" if prefix else query.sql), bound)
     except (sa.exc.ProgrammingError, sa.exc.OperationalError) as error:
         if is_missing_table(error):
             raise SchemaVersionError(

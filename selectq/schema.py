@@ -211,10 +211,17 @@ def build_metadata(dialect: str = "postgresql") -> sa.MetaData:
         check(one_of("state", TI_STATES), "state"),
         # The empty name stands for the default executor, which is NULL here; so in task.
         check("executor <> ''", "executor"),
-        check(within_key_bytes("dag_id", "run_id", "task_id", "pool", "coalesce(executor, '')"), "key_bytes"),
+        # PostgreSQL's index in selection order holds the executor twice.
+        check(within_key_bytes("dag_id", "run_id", "task_id", "pool", *2 * ["coalesce(executor, '')"]), "key_bytes"),
+        *postgresql_checks(on_mysql),
     )
     add_selection_indexes(task_instance, on_mysql)
     return metadata
+
+
+def postgresql_checks(on_mysql: bool) -> tuple[sa.CheckConstraint, ...]:
+    """Infinity stands for "no date" in the order of selection; MySQL has no such date."""
+    return () if on_mysql else (sa.CheckConstraint("isfinite(logical_date)", name="logical_date"),)
 
 
 def mysql_columns(on_mysql: bool) -> tuple[sa.Column[object], ...]:
@@ -232,7 +239,7 @@ def mysql_columns(on_mysql: bool) -> tuple[sa.Column[object], ...]:
 
 
 def add_selection_indexes(task_instance: sa.Table, on_mysql: bool) -> None:
-    """One index in selection order over scheduled rows, one over active rows for usage counts."""
+    """One index in selection order over scheduled rows, and what counts active rows by pool, dag run and task."""
     c = task_instance.c
     if on_mysql:
         sa.Index(
@@ -242,17 +249,25 @@ def add_selection_indexes(task_instance: sa.Table, on_mysql: bool) -> None:
         )
         sa.Index("ix_task_instance_active", c.state, c.pool, c.pool_slots)
         return
+    # Ascending keys alone, none of them NULL: one row comparison then says where a line is to be read on.
     sa.Index(
         "ix_task_instance_selection",
-        c.pool, c.priority_weight.desc(), c.logical_date, c.dag_id, c.run_id, c.task_id, c.map_index,
+        c.pool, c.pool_slots, sa.text("coalesce(executor, '')"),
+        sa.text("(-1 - priority_weight)"), sa.text("coalesce(logical_date, 'infinity')"),
+        c.dag_id, c.run_id, c.task_id, c.map_index,
         postgresql_where=sa.text("state = 'scheduled'"),
-        postgresql_include=["pool_slots", "executor"],
+        postgresql_include=["executor", "priority_weight", "logical_date"],
     )
+    active = sa.text(one_of("state", ACTIVE_STATES))
     sa.Index(
         "ix_task_instance_active", c.dag_id, c.run_id, c.task_id,
-        postgresql_where=sa.text(one_of("state", ACTIVE_STATES)),
-        postgresql_include=["state", "pool", "pool_slots"],
+        postgresql_where=active, postgresql_include=["state"],
     )
+    sa.Index(
+        "ix_task_instance_active_pool", c.pool,
+        postgresql_where=active, postgresql_include=["state", "pool_slots"],
+    )
+    sa.Index("ix_task_instance_active_task", c.dag_id, c.task_id, postgresql_where=active)
 
 
 metadata = build_metadata()

@@ -62,7 +62,9 @@ def first_page(connection: sa.Connection, max_tis: int) -> int:
 
 
 def as_selected(rows: Sequence[dict[str, Any]]) -> list[Selected]:
-    return [Selected(**{name: value for name, value in row.items() if name != "more"}) for row in rows]
+    for row in rows:
+        del row["more"]
+    return [Selected(**row) for row in rows]
 
 
 def claim(
@@ -107,13 +109,18 @@ def claim_selected(
     connection: sa.Connection, selected: Sequence[Selected], queued_by: str | None = None
 ) -> list[Claimed]:
     """Lock the holders of ``selected``, check again under the locks, mark queued what still fits, and return that."""
-    claims = [{**key_columns(row), "pool": row.pool, "claim_token": uuid.uuid4().hex} for row in selected]
+    claims = as_claims(selected)
     run(connection, query_for(connection, "selection/lock_holders"), claims=claims)
     claim_query = query_for(connection, "selection/claim")
     claimed = [Claimed(**row) for row in run(connection, claim_query, claims=claims, queued_by=queued_by)]
     if claimed and connection.dialect.name == "mysql":
         mark_queued(connection, claimed)
     return claimed
+
+
+def as_claims(selected: Sequence[Selected]) -> list[dict[str, str | int]]:
+    """The parameter ``claims``: each with a token of its own."""
+    return [{**key_columns(row), "pool": row.pool, "claim_token": uuid.uuid4().hex} for row in selected]
 
 
 def key_columns(row: TaskInstanceRow) -> dict[str, str | int]:

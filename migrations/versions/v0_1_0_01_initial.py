@@ -185,15 +185,21 @@ def create_task_instances() -> None:
         # PostgreSQL refuses index rows over 2,704 bytes: unless INSERT refuses long ids, a claim's UPDATE could fail.
         sa.CheckConstraint(
             "octet_length(dag_id) + octet_length(run_id) + octet_length(task_id) + octet_length(pool) "
-            "+ octet_length(coalesce(executor, '')) <= 2600",
+            "+ octet_length(coalesce(executor, '')) + octet_length(coalesce(executor, '')) <= 2600",
             name=op.f("ck_task_instance_key_bytes"),
         ),
+        *(() if on_mysql else postgresql_checks()),
         **MYSQL_OPTIONS,
     )
     if on_mysql:
         create_mysql_indexes()
     else:
         create_postgresql_indexes()
+
+
+def postgresql_checks() -> tuple[sa.CheckConstraint, ...]:
+    """Infinity stands for "no date" in the order of selection; MySQL has no such date."""
+    return (sa.CheckConstraint("isfinite(logical_date)", name=op.f("ck_task_instance_logical_date")),)
 
 
 def mysql_generated_columns() -> tuple[sa.Column[object], ...]:
@@ -231,14 +237,35 @@ def create_postgresql_indexes() -> None:
     op.create_index(
         op.f("ix_task_instance_selection"),
         "task_instance",
-        ["pool", sa.text("priority_weight DESC"), "logical_date", "dag_id", "run_id", "task_id", "map_index"],
+        [
+            "pool",
+            "pool_slots",
+            sa.text("coalesce(executor, '')"),
+            sa.text("(-1 - priority_weight)"),
+            sa.text("coalesce(logical_date, 'infinity')"),
+            "dag_id",
+            "run_id",
+            "task_id",
+            "map_index",
+        ],
         postgresql_where=sa.text("state = 'scheduled'"),
-        postgresql_include=["pool_slots", "executor"],
+        postgresql_include=["executor", "priority_weight", "logical_date"],
     )
+    active = sa.text("state IN ('queued', 'running', 'deferred')")
     op.create_index(
         op.f("ix_task_instance_active"),
         "task_instance",
         ["dag_id", "run_id", "task_id"],
-        postgresql_where=sa.text("state IN ('queued', 'running', 'deferred')"),
-        postgresql_include=["state", "pool", "pool_slots"],
+        postgresql_where=active,
+        postgresql_include=["state"],
+    )
+    op.create_index(
+        op.f("ix_task_instance_active_pool"),
+        "task_instance",
+        ["pool"],
+        postgresql_where=active,
+        postgresql_include=["state", "pool_slots"],
+    )
+    op.create_index(
+        op.f("ix_task_instance_active_task"), "task_instance", ["dag_id", "task_id"], postgresql_where=active
     )

@@ -32,6 +32,8 @@ class Relation:
 
 
 UNKNOWN = Relation(None)
+SYSTEM_COLUMNS = {"postgresql": frozenset({"ctid"}), "mysql": frozenset[str]()}
+"""Columns that every table has without being asked."""
 Sources = dict[str, Relation]
 
 
@@ -49,8 +51,9 @@ class Names:
 
     def __init__(self, query: Query) -> None:
         self.query = query
+        system = SYSTEM_COLUMNS[query.dialect]
         self.tables = {
-            name: Relation(frozenset(column.name for column in table.columns), name)
+            name: Relation(system.union(column.name for column in table.columns), name)
             for name, table in build_metadata(query.dialect).tables.items()
         }
         self.found: dict[str, None] = {}

@@ -31,70 +31,87 @@ WITH claim AS (
         )
     ) WITH ORDINALITY AS j (dag_id, run_id, task_id, map_index, pool, claim_token, place)
 ),
-candidate AS MATERIALIZED (
-    SELECT
-        ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.pool, ti.pool_slots, c.claim_token, c.place,
-        p.slots, d.max_active_tasks, t.max_active_tis_per_dag, t.max_active_tis_per_dagrun
+locked AS MATERIALIZED (
+    SELECT c.place, c.claim_token, ti.*
     FROM claim AS c
-    JOIN task_instance AS ti
-        ON ti.dag_id = c.dag_id AND ti.run_id = c.run_id AND ti.task_id = c.task_id AND ti.map_index = c.map_index
-    JOIN slot_pool AS p ON p.pool = ti.pool
-    JOIN dag_run AS r ON r.dag_id = ti.dag_id AND r.run_id = ti.run_id
-    JOIN dag AS d ON d.dag_id = ti.dag_id
-    LEFT JOIN task AS t ON t.dag_id = ti.dag_id AND t.task_id = ti.task_id
-    WHERE ti.state = 'scheduled' AND ti.pool = c.pool AND r.state = 'running' AND NOT d.is_paused
-    ORDER BY ti.dag_id, ti.run_id, ti.task_id, ti.map_index
-    FOR UPDATE OF ti SKIP LOCKED
+    CROSS JOIN LATERAL (
+        SELECT t.ctid AS ti_at, t.dag_id, t.run_id, t.task_id, t.pool, t.pool_slots
+        FROM task_instance AS t
+        WHERE
+            t.dag_id = c.dag_id AND t.run_id = c.run_id AND t.task_id = c.task_id AND t.map_index = c.map_index
+            AND t.state = 'scheduled' AND t.pool = c.pool
+        FOR UPDATE OF t SKIP LOCKED
+    ) AS ti
 ),
-active AS MATERIALIZED (
-    SELECT dag_id, run_id, task_id, state, pool, pool_slots
-    FROM task_instance
-    WHERE state IN ('queued', 'running', 'deferred')
+-- Its limits. A row's address (ctid) stands for its name: it is short to sort by.
+candidate AS MATERIALIZED (
+    SELECT l.*, bound.*
+    FROM locked AS l
+    CROSS JOIN LATERAL (
+        SELECT
+            r.ctid AS run_at, d.max_active_tasks,
+            t.ctid AS task_at, t.max_active_tis_per_dag, t.max_active_tis_per_dagrun
+        FROM dag_run AS r
+        JOIN dag AS d ON d.dag_id = r.dag_id
+        LEFT JOIN task AS t
+            ON t.dag_id = r.dag_id AND t.task_id = l.task_id
+            AND (t.max_active_tis_per_dag IS NOT NULL OR t.max_active_tis_per_dagrun IS NOT NULL)
+        WHERE r.dag_id = l.dag_id AND r.run_id = l.run_id AND r.state = 'running' AND NOT d.is_paused
+        OFFSET 0
+    ) AS bound
 ),
-used_by_pool AS MATERIALIZED (
-    SELECT a.pool, sum(a.pool_slots) AS used
-    FROM active AS a
-    JOIN slot_pool AS p ON p.pool = a.pool
-    WHERE a.state <> 'deferred' OR p.include_deferred
-    GROUP BY a.pool
-),
-used_by_run AS MATERIALIZED (
-    SELECT dag_id, run_id, count(*) AS used
-    FROM active
-    WHERE state <> 'deferred'
-    GROUP BY dag_id, run_id
-),
-used_by_task AS MATERIALIZED (
-    SELECT dag_id, task_id, count(*) AS used
-    FROM active
-    GROUP BY dag_id, task_id
-),
-used_by_task_in_run AS MATERIALIZED (
-    SELECT dag_id, run_id, task_id, count(*) AS used
-    FROM active
-    GROUP BY dag_id, run_id, task_id
+pool_room AS MATERIALIZED (
+    SELECT c.pool, room.pool_free
+    FROM (SELECT DISTINCT pool FROM candidate) AS c
+    CROSS JOIN LATERAL (
+        SELECT
+            CASE WHEN p.slots <> -1 THEN p.slots - (
+                SELECT coalesce(sum(a.pool_slots), 0)
+                FROM task_instance AS a
+                WHERE
+                    a.state IN ('queued', 'running', 'deferred') AND (a.state <> 'deferred' OR p.include_deferred)
+                    AND a.pool = p.pool
+            ) END AS pool_free
+        FROM slot_pool AS p
+        WHERE p.pool = c.pool
+        OFFSET 0
+    ) AS room
 ),
 -- If all up to and with this one start, does it fit? least() leaves NULL out: no limit.
-checked AS (
+checked AS MATERIALIZED (
     SELECT
         c.*,
         least(
-            CASE WHEN c.slots <> -1 THEN c.slots - coalesce(up.used, 0) - sum(c.pool_slots) OVER by_pool END,
-            c.max_active_tasks - coalesce(ur.used, 0) - count(*) OVER by_run,
-            c.max_active_tis_per_dag - coalesce(ut.used, 0) - count(*) OVER by_task,
-            c.max_active_tis_per_dagrun - coalesce(utr.used, 0) - count(*) OVER by_task_in_run
+            p.pool_free - sum(c.pool_slots) OVER by_pool,
+            c.max_active_tasks - (
+                SELECT count(*)
+                FROM task_instance AS a
+                WHERE
+                    a.state IN ('queued', 'running', 'deferred') AND a.state <> 'deferred'
+                    AND a.dag_id = c.dag_id AND a.run_id = c.run_id
+            ) - count(*) OVER by_run,
+            c.max_active_tis_per_dag - (
+                SELECT count(*)
+                FROM task_instance AS a
+                WHERE
+                    a.state IN ('queued', 'running', 'deferred') AND c.max_active_tis_per_dag IS NOT NULL
+                    AND a.dag_id = c.dag_id AND a.task_id = c.task_id
+            ) - count(*) OVER by_task,
+            c.max_active_tis_per_dagrun - (
+                SELECT count(*)
+                FROM task_instance AS a
+                WHERE
+                    a.state IN ('queued', 'running', 'deferred') AND c.max_active_tis_per_dagrun IS NOT NULL
+                    AND a.dag_id = c.dag_id AND a.run_id = c.run_id AND a.task_id = c.task_id
+            ) - count(*) OVER by_task_in_run
         ) >= 0 AS fits
     FROM candidate AS c
-    LEFT JOIN used_by_pool AS up ON up.pool = c.pool
-    LEFT JOIN used_by_run AS ur ON ur.dag_id = c.dag_id AND ur.run_id = c.run_id
-    LEFT JOIN used_by_task AS ut ON ut.dag_id = c.dag_id AND ut.task_id = c.task_id
-    LEFT JOIN used_by_task_in_run AS utr
-        ON utr.dag_id = c.dag_id AND utr.run_id = c.run_id AND utr.task_id = c.task_id
+    JOIN pool_room AS p ON p.pool = c.pool
     WINDOW
         by_pool AS (PARTITION BY c.pool ORDER BY c.place ROWS UNBOUNDED PRECEDING),
-        by_run AS (PARTITION BY c.dag_id, c.run_id ORDER BY c.place ROWS UNBOUNDED PRECEDING),
-        by_task AS (PARTITION BY c.dag_id, c.task_id ORDER BY c.place ROWS UNBOUNDED PRECEDING),
-        by_task_in_run AS (PARTITION BY c.dag_id, c.run_id, c.task_id ORDER BY c.place ROWS UNBOUNDED PRECEDING)
+        by_run AS (PARTITION BY c.run_at ORDER BY c.place ROWS UNBOUNDED PRECEDING),
+        by_task AS (PARTITION BY c.task_at ORDER BY c.place ROWS UNBOUNDED PRECEDING),
+        by_task_in_run AS (PARTITION BY c.run_at, c.task_at ORDER BY c.place ROWS UNBOUNDED PRECEDING)
 ),
 claimed AS (
     UPDATE task_instance AS ti
@@ -105,8 +122,7 @@ claimed AS (
         claim_token = c.claim_token
     FROM checked AS c
     WHERE
-        c.fits
-        AND ti.dag_id = c.dag_id AND ti.run_id = c.run_id AND ti.task_id = c.task_id AND ti.map_index = c.map_index
+        c.fits AND ti.ctid = c.ti_at
         AND ti.state = 'scheduled'
     RETURNING
         c.place, ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.pool, ti.pool_slots, ti.priority_weight,

@@ -14,28 +14,40 @@
 
 WITH claim AS (
     SELECT dag_id, run_id, task_id, pool
-    FROM jsonb_to_recordset(CAST(:claims AS jsonb)) AS j (dag_id text, run_id text, task_id text, pool text)
+    FROM jsonb_to_recordset(CAST(:claims AS jsonb)) AS j (
+        dag_id text COLLATE "C", run_id text COLLATE "C", task_id text COLLATE "C", pool text COLLATE "C"
+    )
 ),
+-- Each is looked up by its key, in order; so the tables are never read as a whole, however small they seem.
 locked_pool AS MATERIALIZED (
-    SELECT p.pool
-    FROM slot_pool AS p
-    WHERE p.pool IN (SELECT pool FROM claim) AND p.slots <> -1
-    ORDER BY p.pool
-    FOR NO KEY UPDATE
+    SELECT locked.pool
+    FROM (SELECT DISTINCT pool FROM claim ORDER BY pool) AS c
+    CROSS JOIN LATERAL (
+        SELECT p.pool
+        FROM slot_pool AS p
+        WHERE p.pool = c.pool AND p.slots <> -1
+        FOR NO KEY UPDATE
+    ) AS locked
 ),
 locked_run AS MATERIALIZED (
-    SELECT r.run_id
-    FROM dag_run AS r
-    WHERE (r.dag_id, r.run_id) IN (SELECT dag_id, run_id FROM claim)
-    ORDER BY r.dag_id, r.run_id
-    FOR NO KEY UPDATE
+    SELECT locked.run_id
+    FROM (SELECT DISTINCT dag_id, run_id FROM claim ORDER BY dag_id, run_id) AS c
+    CROSS JOIN LATERAL (
+        SELECT r.run_id
+        FROM dag_run AS r
+        WHERE r.dag_id = c.dag_id AND r.run_id = c.run_id
+        FOR NO KEY UPDATE
+    ) AS locked
 ),
 locked_task AS MATERIALIZED (
-    SELECT t.task_id
-    FROM task AS t
-    WHERE (t.dag_id, t.task_id) IN (SELECT dag_id, task_id FROM claim) AND t.max_active_tis_per_dag IS NOT NULL
-    ORDER BY t.dag_id, t.task_id
-    FOR NO KEY UPDATE
+    SELECT locked.task_id
+    FROM (SELECT DISTINCT dag_id, task_id FROM claim ORDER BY dag_id, task_id) AS c
+    CROSS JOIN LATERAL (
+        SELECT t.task_id
+        FROM task AS t
+        WHERE t.dag_id = c.dag_id AND t.task_id = c.task_id AND t.max_active_tis_per_dag IS NOT NULL
+        FOR NO KEY UPDATE
+    ) AS locked
 )
 SELECT 'pool' AS holder_kind, count(*) AS locked FROM locked_pool
 UNION ALL
