@@ -37,7 +37,8 @@ executor_limit AS (
 
 -- 1. Pools with room.
 open_pool AS MATERIALIZED (
-    SELECT p.pool, CASE WHEN p.slots <> -1 THEN p.slots - active.used END AS pool_free
+    SELECT
+        p.pool, row_number() OVER () AS pool_no, CASE WHEN p.slots <> -1 THEN p.slots - active.used END AS pool_free
     FROM slot_pool AS p
     CROSS JOIN LATERAL (
         SELECT coalesce(sum(a.pool_slots), 0) AS used
@@ -51,7 +52,7 @@ open_pool AS MATERIALIZED (
 
 -- 2. The candidates of a pool stand in lanes, one for each width and executor: rows of a lane need the same of both.
 head_of_lane AS (
-    SELECT p.pool, p.pool_free, head.*
+    SELECT p.pool, p.pool_no, p.pool_free, head.*
     FROM open_pool AS p
     CROSS JOIN LATERAL (
         SELECT
@@ -67,7 +68,7 @@ head_of_lane AS (
 
     UNION ALL
 
-    SELECT l.pool, l.pool_free, head.*
+    SELECT l.pool, l.pool_no, l.pool_free, head.*
     FROM head_of_lane AS l
     CROSS JOIN LATERAL (
         SELECT
@@ -88,19 +89,20 @@ head_of_lane AS (
 -- 3. The walk
 walk AS (
     SELECT
-        0 AS step,
+        CAST(0 AS bigint) AS started,
+        CAST(0 AS bigint) AS decided,
         false AS finished,
         'bookmark' AS kind,
         CAST(h.pool AS text) COLLATE "C" AS pool,
         h.pool_slots,
         CAST(h.executor AS text) COLLATE "C" AS executor,
-        CAST(1 + share.rows + 3 * sqrt(share.rows) AS integer) AS page,
         h.priority_rank,
         h.date_rank,
         CAST(h.dag_id AS text) COLLATE "C" AS dag_id,
         CAST(h.run_id AS text) COLLATE "C" AS run_id,
         CAST(h.task_id AS text) COLLATE "C" AS task_id,
         h.map_index - 1 AS map_index,
+        h.pool_no,
         h.pool_free,
         e.free AS executor_free,
         CAST(NULL AS tid) AS run_at,
@@ -110,10 +112,6 @@ walk AS (
         CAST(NULL AS bigint) AS task_in_run_free
     FROM head_of_lane AS h
     LEFT JOIN executor_limit AS e ON e.executor = h.executor
-    CROSS JOIN pass
-    CROSS JOIN LATERAL (
-        SELECT greatest(1, pass.max_tis / (SELECT count(*) FROM head_of_lane)) AS rows
-    ) AS share
     WHERE (h.pool_free IS NULL OR h.pool_slots <= h.pool_free) AND (e.free IS NULL OR e.free > 0)
 
     UNION ALL
@@ -123,71 +121,80 @@ walk AS (
         WITH RECURSIVE
         so_far AS MATERIALIZED (
             SELECT
-                kept.*,
-                kind = 'bookmark' AND waiting <= max_tis - started AS turn
+                w.*,
+                kind = 'bookmark' AND waiting <= reach AS turn,
+                CAST(1 + share + 3 * sqrt(share) AS integer) AS page
             FROM (
                 SELECT
-                    w.*,
-                    pass.max_tis,
-                    count(*) FILTER (WHERE kind = 'started') OVER () AS started,
+                    walk.*,
+                    reach.*,
+                    reach / greatest(1, least(reach, count(*) FILTER (WHERE kind = 'bookmark') OVER ())) AS share,
                     count(*) FILTER (WHERE kind <> 'started') OVER (
                         ORDER BY priority_rank, date_rank, dag_id, run_id, task_id, map_index ROWS UNBOUNDED PRECEDING
                     ) AS waiting,
-                    pool_free - sum(pool_slots) FILTER (WHERE kind = 'started') OVER (PARTITION BY pool) AS pool_left,
+                    pool_free - sum(pool_slots) FILTER (WHERE kind = 'started') OVER (PARTITION BY pool_no) AS pool_left,
                     executor_free - count(*) FILTER (WHERE kind = 'started') OVER (PARTITION BY executor) AS executor_left
-                FROM walk AS w
+                FROM walk
                 CROSS JOIN pass
+                CROSS JOIN LATERAL (
+                    SELECT least(
+                        4 * max_tis,
+                        CASE WHEN decided = 0 THEN 16 + max_tis ELSE 64 + 1.5 * (max_tis - started) * decided / greatest(started, 1) END
+                    )::integer AS reach
+                ) AS reach
                 WHERE NOT finished
-            ) AS kept
+            ) AS w
             WHERE kind <> 'bookmark' OR (coalesce(pool_left >= pool_slots, true) AND coalesce(executor_left >= 1, true))
         ),
+        now AS MATERIALIZED (
+            SELECT min(started + reach) AS reach, min(decided) AS decided
+            FROM so_far
+        ),
 
+        -- 3b. Read on from the bookmarks that are due: row by row while rows may start, and in hops over what can't.
         page AS MATERIALIZED (
-            SELECT
-                mark.step, mark.pool, mark.pool_slots, mark.executor, mark.page, mark.pool_free, mark.executor_free,
-                found.*
+            SELECT mark.pool, mark.pool_no, mark.pool_slots, mark.executor, mark.pool_free, mark.executor_free, hop.*
             FROM so_far AS mark
             CROSS JOIN LATERAL (
                 WITH RECURSIVE hop AS (
                     SELECT
-                        0 AS hops,
+                        0 AS hops, 0 AS kept, mark.page AS size, true AS goes_on, false AS is_kept, false AS is_end,
                         mark.priority_rank, mark.date_rank, mark.dag_id, mark.run_id, mark.task_id, mark.map_index,
-                        mark.run_at, mark.run_free, mark.task_at, mark.task_free, mark.task_in_run_free,
-                        false AS is_kept,
-                        true AS is_last,
-                        CAST(0 AS bigint) AS kept,
-                        mark.page AS size,
-                        mark.run_id AS next_run_id,
-                        mark.task_id AS next_task_id,
-                        mark.map_index AS next_map_index
+                        mark.run_id AS end_run_id, mark.task_id AS end_task_id, mark.map_index AS end_map_index,
+                        mark.run_at, mark.run_free, mark.task_at, mark.task_free, mark.task_in_run_free
 
                     UNION ALL
 
                     SELECT
-                        hops + 1,
-                        priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-                        run_at, run_free, task_at, task_free, task_in_run_free,
-                        is_kept,
-                        nth = size,
-                        kept,
-                        CASE WHEN 2 * (kept - kept_before) >= size THEN greatest(4, page - kept) ELSE greatest(1, size / 4) END::integer,
-                        CASE WHEN run_is_through THEN run_id || chr(1) ELSE run_id END,
-                        CASE WHEN run_is_through THEN '' WHEN task_is_through THEN task_id || chr(1) ELSE task_id END,
-                        CASE WHEN run_is_through OR task_is_through THEN -2 ELSE map_index END
-                    FROM (
-                        SELECT
-                            counted.*,
-                            hop.kept AS kept_before,
-                            hop.kept + count(*) FILTER (WHERE counted.is_kept) OVER (ORDER BY nth ROWS UNBOUNDED PRECEDING) AS kept,
-                            hop.hops, hop.size, mark.page
-                        FROM hop
-                        CROSS JOIN LATERAL (
+                        hop.hops + 1,
+                        CAST(hop.kept + found.kept AS integer),
+                        -- Read more when most were worth it, little when most were not.
+                        CAST(CASE
+                            WHEN 2 * found.kept >= hop.size THEN greatest(4, mark.page - hop.kept - found.kept)
+                            ELSE greatest(1, hop.size / 4)
+                        END AS integer),
+                        found.nth = hop.size AND more.wanted,
+                        found.is_kept,
+                        found.nth = hop.size AND NOT more.wanted,
+                        found.priority_rank, found.date_rank, found.dag_id, found.run_id, found.task_id, found.map_index,
+                        CASE WHEN found.run_is_through THEN found.run_id || chr(1) ELSE found.run_id END,
+                        CASE
+                            WHEN found.run_is_through THEN ''
+                            WHEN found.task_is_through THEN found.task_id || chr(1)
+                            ELSE found.task_id
+                        END,
+                        CASE WHEN found.run_is_through OR found.task_is_through THEN -2 ELSE found.map_index END,
+                        found.run_at, found.run_free, found.task_at, found.task_free, found.task_in_run_free
+                    FROM hop
+                    CROSS JOIN LATERAL (
+                        SELECT counted.*, count(*) FILTER (WHERE is_kept) OVER in_line AS kept
+                        FROM (
                             SELECT
                                 numbered.*,
                                 coalesce(nth_of_run >= run_free, true) AS run_is_through,
                                 nth_of_task >= least(run_free, task_free, task_in_run_free) AS task_is_through,
                                 nth_of_task <= least(run_free, task_free, task_in_run_free)
-                                    AND nth_of_run <= run_free - CASE WHEN task_at IS NULL THEN 0 ELSE 1 END AS is_kept
+                                AND nth_of_run <= run_free - CASE WHEN task_at IS NULL THEN 0 ELSE 1 END AS is_kept
                             FROM (
                                 SELECT
                                     line.*,
@@ -216,7 +223,7 @@ walk AS (
                                             dag_id, run_id, task_id, map_index
                                         ) > (
                                             hop.priority_rank, hop.date_rank,
-                                            hop.dag_id, hop.next_run_id, hop.next_task_id, hop.next_map_index
+                                            hop.dag_id, hop.end_run_id, hop.end_task_id, hop.end_map_index
                                         )
                                     ORDER BY
                                         -1 - priority_weight, coalesce(logical_date, 'infinity'),
@@ -266,16 +273,20 @@ walk AS (
                                 )
                             ) AS numbered
                         ) AS counted
-                        WHERE hop.is_last AND hop.kept < mark.page AND hop.hops < mark.page
-                    ) AS judged
+                        WINDOW in_line AS (
+                            ORDER BY priority_rank, date_rank, dag_id, run_id, task_id, map_index ROWS UNBOUNDED PRECEDING
+                        )
+                    ) AS found
+                    CROSS JOIN LATERAL (
+                        SELECT hop.kept + found.kept < mark.page AND hop.hops < mark.page AS wanted
+                    ) AS more
+                    WHERE hop.goes_on
                 )
-                SELECT
-                    hop.*,
-                    hop.hops = max(hop.hops) OVER () AS is_last_hop
+                SELECT *
                 FROM hop
-                WHERE hop.hops > 0
-            ) AS found
-            WHERE mark.kind = 'bookmark' AND mark.turn AND (found.is_kept OR (found.is_last AND found.is_last_hop))
+                WHERE is_kept OR is_end
+            ) AS hop
+            WHERE mark.turn
         ),
 
         line AS MATERIALIZED (
@@ -292,98 +303,115 @@ walk AS (
             FROM (
                 SELECT
                     kind = 'bookmark' AS is_bookmark, kind = 'started' AS has_started,
-                    pool, pool_slots, executor, page,
+                    pool, pool_slots, executor,
                     priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-                    pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free
+                    pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free
                 FROM so_far
                 WHERE NOT turn
                 UNION ALL
                 SELECT
                     false, false,
-                    pool, pool_slots, executor, page,
+                    pool, pool_slots, executor,
                     priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-                    pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free
+                    pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free
                 FROM page
                 WHERE is_kept
                 UNION ALL
                 SELECT
                     true, false,
-                    pool, pool_slots, executor, 2 * page,
-                    priority_rank, date_rank, dag_id, next_run_id, next_task_id, next_map_index,
-                    pool_free, executor_free, NULL, NULL, NULL, NULL, NULL
+                    pool, pool_slots, executor,
+                    priority_rank, date_rank, dag_id, end_run_id, end_task_id, end_map_index,
+                    pool_no, pool_free, executor_free, NULL, NULL, NULL, NULL, NULL
                 FROM page
-                WHERE is_last AND is_last_hop
+                WHERE is_end
             ) AS l
         )
         ,
         -- Due: candidates before the first bookmark, those that started in earlier steps along with them.
-        due AS (
+        due AS MATERIALIZED (
             SELECT
                 line.*,
-                sum(pool_slots) OVER (PARTITION BY pool) > pool_free AS pool_is_short,
-                count(*) OVER (PARTITION BY run_at) > run_free AS run_is_short,
-                count(*) OVER (PARTITION BY task_at) > task_free AS task_is_short,
-                count(*) OVER (PARTITION BY task_at, run_at) > task_in_run_free AS task_in_run_is_short,
-                count(*) OVER (PARTITION BY executor) > executor_free AS executor_is_short
+                -- More of a run than it has room for: they start only if others of the run, before them, do not.
+                count(*) OVER (PARTITION BY run_at ORDER BY place ROWS UNBOUNDED PRECEDING) > run_free AS is_spare
             FROM line
-            WHERE bookmarks = 0 AND NOT is_bookmark
-              AND place <= (SELECT max_tis + max_tis / 4 + 16 FROM pass)
+            WHERE bookmarks = 0 AND NOT is_bookmark AND place <= (SELECT reach FROM now)
         ),
         judged AS MATERIALIZED (
-            SELECT due.*, coalesce(pool_is_short, false) OR coalesce(run_is_short, false) OR coalesce(task_is_short, false)
-              OR coalesce(task_in_run_is_short, false) OR coalesce(executor_is_short, false) AS is_contested
+            SELECT
+                due.*,
+                sum(pool_slots) OVER (PARTITION BY pool_no) > pool_free IS TRUE
+                OR count(*) OVER (PARTITION BY task_at) > task_free IS TRUE
+                OR count(*) OVER (PARTITION BY task_at, run_at) > task_in_run_free IS TRUE
+                OR count(*) OVER (PARTITION BY executor) > executor_free IS TRUE
+                AS is_contested
             FROM due
+            WHERE NOT is_spare
         ),
         round AS (
-            SELECT place, has_started AS starts, pool, pool_slots, executor, run_at, task_at,
-              pool_free, run_free, task_free, task_in_run_free, executor_free,
-              true AS open
-            FROM judged WHERE is_contested
+            SELECT
+                place, has_started AS starts, true AS is_open,
+                pool_no, pool_slots, executor, run_at, task_at,
+                pool_free, task_free, task_in_run_free, executor_free
+            FROM judged
+            WHERE is_contested
 
             UNION ALL
 
-            SELECT place, starts OR surely_fits, pool, pool_slots, executor, run_at, task_at,
-              pool_free, run_free, task_free, task_in_run_free, executor_free, 
-              bool_or(NOT (starts OR surely_fits)) OVER ()
+            SELECT
+                place, surely_fits, bool_or(NOT surely_fits) OVER (),
+                pool_no, pool_slots, executor, run_at, task_at,
+                pool_free - pool_taken, task_free - task_taken,
+                task_in_run_free - task_in_run_taken, executor_free - executor_taken
             FROM (
-              SELECT summed.*,
-                least(
-                    pool_free - pool_up, run_free - run_up, task_free - task_up,
-                    task_in_run_free - task_in_run_up, executor_free - executor_up
-                ) >= 0 AS surely_fits,
-                least(
-                    pool_free - pool_taken - pool_slots, run_free - run_taken - 1,
-                    task_free - task_taken - 1, task_in_run_free - task_in_run_taken - 1,
-                    executor_free - executor_taken - 1
-                ) >= 0 AS may_fit
-              FROM (
-                SELECT r.*,
-                    sum(pool_slots) OVER by_pool AS pool_up,
-                    coalesce(sum(pool_slots) FILTER (WHERE starts) OVER by_pool, 0) AS pool_taken,
-                    count(*) OVER by_run AS run_up,
-                    count(*) FILTER (WHERE starts) OVER by_run AS run_taken,
-                    count(*) OVER by_task AS task_up,
-                    count(*) FILTER (WHERE starts) OVER by_task AS task_taken,
-                    count(*) OVER by_task_in_run AS task_in_run_up,
-                    count(*) FILTER (WHERE starts) OVER by_task_in_run AS task_in_run_taken,
-                    count(*) OVER by_executor AS executor_up,
-                    count(*) FILTER (WHERE starts) OVER by_executor AS executor_taken
-                FROM round AS r
-                WHERE open
-                WINDOW
-                    by_pool AS (PARTITION BY pool ORDER BY place ROWS UNBOUNDED PRECEDING),
-                    by_run AS (PARTITION BY run_at ORDER BY place ROWS UNBOUNDED PRECEDING),
-                    by_task AS (PARTITION BY task_at ORDER BY place ROWS UNBOUNDED PRECEDING),
-                    by_task_in_run AS (PARTITION BY run_at, task_at ORDER BY place ROWS UNBOUNDED PRECEDING),
-                    by_executor AS (PARTITION BY executor ORDER BY place ROWS UNBOUNDED PRECEDING)
-              ) AS summed
+                SELECT
+                    summed.*,
+                    -- least() leaves NULL out: no limit.
+                    least(
+                        pool_free - pool_up, task_free - task_up,
+                        task_in_run_free - task_in_run_up, executor_free - executor_up
+                    ) >= 0 AS surely_fits,
+                    least(
+                        pool_free - pool_taken - pool_slots, task_free - task_taken - 1,
+                        task_in_run_free - task_in_run_taken - 1, executor_free - executor_taken - 1
+                    ) >= 0 AS may_fit
+                FROM (
+                    SELECT
+                        r.*,
+                        sum(pool_slots) OVER by_pool AS pool_up,
+                        coalesce(sum(pool_slots) FILTER (WHERE starts) OVER by_pool, 0) AS pool_taken,
+                        count(*) OVER by_task AS task_up,
+                        count(*) FILTER (WHERE starts) OVER by_task AS task_taken,
+                        count(*) OVER by_task_in_run AS task_in_run_up,
+                        count(*) FILTER (WHERE starts) OVER by_task_in_run AS task_in_run_taken,
+                        count(*) OVER by_executor AS executor_up,
+                        count(*) FILTER (WHERE starts) OVER by_executor AS executor_taken
+                    FROM round AS r
+                    WHERE is_open
+                    WINDOW
+                        by_pool AS (PARTITION BY pool_no ORDER BY place ROWS UNBOUNDED PRECEDING),
+                        by_task AS (PARTITION BY task_at ORDER BY place ROWS UNBOUNDED PRECEDING),
+                        by_task_in_run AS (PARTITION BY run_at, task_at ORDER BY place ROWS UNBOUNDED PRECEDING),
+                        by_executor AS (PARTITION BY executor ORDER BY place ROWS UNBOUNDED PRECEDING)
+                ) AS summed
             ) AS verdict
-            WHERE starts OR may_fit
+            WHERE NOT starts AND (surely_fits OR may_fit)
+        ),
+        outcome AS MATERIALIZED (
+            SELECT
+                judged.*,
+                NOT is_contested OR place IN (SELECT place FROM round WHERE starts) AS starts
+            FROM judged
+        ),
+        -- A spare row is passed over if the others of its run all start; from the first other one on, nothing is final.
+        final AS MATERIALIZED (
+            SELECT coalesce(min(place), (SELECT max(place) + 1 FROM due)) AS before
+            FROM due
+            WHERE is_spare AND run_at IN (SELECT run_at FROM outcome WHERE NOT starts) IS TRUE
         ),
         started AS MATERIALIZED (
             SELECT *
-            FROM judged
-            WHERE NOT is_contested OR place IN (SELECT place FROM round WHERE NOT open)
+            FROM outcome
+            WHERE starts AND place < (SELECT before FROM final)
             ORDER BY place
             LIMIT (SELECT max_tis FROM pass)
         ),
@@ -391,26 +419,37 @@ walk AS (
             SELECT *
             FROM line
             WHERE
-                NOT (bookmarks = 0 AND place <= (SELECT max_tis + max_tis / 4 + 16 FROM pass))
-                AND (SELECT count(*) FROM started) < (SELECT max_tis FROM pass)
+                place >= (SELECT before FROM final) OR bookmarks > 0 OR place > (SELECT reach FROM now)
+        ),
+        tally AS MATERIALIZED (
+            SELECT
+                (SELECT count(*) FROM started) AS started,
+                (SELECT decided FROM now) + (
+                    SELECT count(*) FROM due WHERE NOT has_started AND place < (SELECT before FROM final)
+                ) AS decided
         )
         SELECT
-            (SELECT min(step) + 1 FROM so_far),
-            NOT EXISTS (SELECT FROM left_over),
+            tally.started,
+            tally.decided,
+            tally.started >= (SELECT max_tis FROM pass) OR NOT EXISTS (SELECT FROM left_over),
             'started',
-            pool, pool_slots, executor, page,
+            pool, pool_slots, executor,
             priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-            pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free
+            pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free
         FROM started
+        CROSS JOIN tally
         UNION ALL
         SELECT
-            (SELECT min(step) + 1 FROM so_far),
+            tally.started,
+            tally.decided,
             false,
             CASE WHEN is_bookmark THEN 'bookmark' ELSE 'waiting' END,
-            pool, pool_slots, executor, page,
+            pool, pool_slots, executor,
             priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-            pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free
+            pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free
         FROM left_over
+        CROSS JOIN tally
+        WHERE tally.started < (SELECT max_tis FROM pass)
     ) AS next_step
 )
 SELECT
@@ -440,7 +479,7 @@ FROM (
     WHERE finished
 ) AS started
 WINDOW
-    by_pool AS (PARTITION BY pool ORDER BY place ROWS UNBOUNDED PRECEDING),
+    by_pool AS (PARTITION BY pool_no ORDER BY place ROWS UNBOUNDED PRECEDING),
     by_run AS (PARTITION BY run_at ORDER BY place ROWS UNBOUNDED PRECEDING),
     by_task AS (PARTITION BY task_at ORDER BY place ROWS UNBOUNDED PRECEDING),
     by_task_in_run AS (PARTITION BY run_at, task_at ORDER BY place ROWS UNBOUNDED PRECEDING),
