@@ -39,6 +39,18 @@ servers: $(VENV)/dev.stamp  ## make sure that there is a container engine with t
 bench-quick: servers  ## measure select and claim on both engines
 	@$(BIN)/python -m benchmarks.quick $(ARGS)
 
+.PHONY: plans
+plans: servers  ## write benchmarks/plans anew, on all servers (ARGS=selection/claim for one query)
+	@$(BIN)/python -m benchmarks.write_plans $(ARGS)
+
+.PHONY: bench
+bench: servers  ## measure all workloads on both engines against their targets: hours
+	@$(BIN)/python -m benchmarks.full $(ARGS)
+
+.PHONY: bench-peers
+bench-peers: servers  ## measure Airflow's scheduler and claim libraries beside selectq; installs them into .peers
+	@PYTHON=$(PYTHON) $(BIN)/python -m benchmarks.peers $(ARGS)
+
 .PHONY: constraints
 constraints: $(VENV)/dev.stamp  ## pin the releases that are installed in .venv now
 	@sed -n '/^#/p' requirements/constraints.txt >$(VENV)/constraints.txt
@@ -55,5 +67,5 @@ $(VENV)/demo.stamp: $(PINS)
 $(VENV)/dev.stamp: $(PINS)
 	@echo "Installing selectq and its developers' tools into $(VENV)"
 	@requirements/venv.sh $(VENV) $(PYTHON)
-	@$(INSTALL) '.[dev,embedded]'
+	@$(INSTALL) '.[dev,embedded,bench]'
 	@touch $(VENV)/demo.stamp $@

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+COLUMNS = "dag_id, run_id, task_id, map_index, state, logical_date, pool, pool_slots, priority_weight"
+"""What a workload sets of a task instance."""
+LONGEST_COUNT = 100_000
+"""More numbers than any statement asks for."""
+
 
 @dataclass(frozen=True)
 class Words:
@@ -12,17 +17,35 @@ class Words:
     dialect: str
     seed: int
 
-    def numbers(self, count: int) -> str:
-        """A derived table with a column ``i`` from 0 to ``count`` - 1."""
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Statements that a session needs first."""
+        return (f"SET SESSION cte_max_recursion_depth = {LONGEST_COUNT}",) if self.dialect == "mysql" else ()
+
+    def numbers(self, count: int, start: int = 0) -> str:
+        """A derived table with a column ``i`` that counts ``count`` numbers from ``start``."""
+        last = start + count - 1
         if self.dialect == "mysql":
-            counted = f"SELECT 0 AS i UNION ALL SELECT i + 1 FROM s WHERE i < {count - 1}"
+            counted = f"SELECT {start} AS i UNION ALL SELECT i + 1 FROM s WHERE i < {last}"
             return f"(WITH RECURSIVE s AS ({counted}) SELECT i FROM s)"
-        return f"(SELECT i FROM GENERATE_SERIES(0, {count - 1}) AS s (i))"
+        return f"(SELECT i FROM GENERATE_SERIES({start}, {last}) AS s (i))"
 
     def name(self, prefix: str, number: str) -> str:
         """The prefix and five digits."""
         digits = number if self.dialect == "mysql" else f"CAST({number} AS TEXT)"
         return f"CONCAT('{prefix}', LPAD({digits}, 5, '0'))"
+
+    def number(self, name: str) -> str:
+        """The number in a name; of 64 bits."""
+        return f"CAST(RIGHT({name}, 5) AS {'SIGNED' if self.dialect == 'mysql' else 'BIGINT'})"
+
+    def between(self, name: str, prefix: str, first: int, end: int) -> str:
+        """Whether a name's number is from ``first`` to ``end`` - 1: a range that an index answers."""
+        return f"({name} >= '{prefix}{first:05d}' AND {name} <= '{prefix}{end - 1:05d}')"
+
+    def quotient(self, number: str, by: int) -> str:
+        """Without the remainder."""
+        return f"{number} {'DIV' if self.dialect == 'mysql' else '/'} {by}"
 
     def drawn(self, below: int, purpose: str, *columns: str) -> str:
         """A whole number from 0 to ``below`` - 1, set by the seed, the purpose and the row's columns."""

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from benchmarks.measure import Measured, measure
 from benchmarks.report import Report, update_readme
-from benchmarks.workloads import ROWS_PER_DAG, Uniform
-from selectq.cli.exits import fail, plain_exits
+from benchmarks.servers import ENGINES, chosen_engines, given_urls, servers_for
+from benchmarks.workloads import ROWS_STEP, Uniform, Workload, WorkloadOptionError
+from selectq.cli.exits import plain_exits
 from selectq.cli.output import print_table
 from selectq.scratch import scratch_database
-from tests.servers.containers import NoServerError
-from tests.servers.running import RunningServers, version
+from tests.servers.running import version
 
-ENGINES = ("postgresql", "mysql")
 JSON_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 README = Path(__file__).parent.parent / "README.md"
 
 
 @click.command()
 @click.option("--engine", "engines", multiple=True, type=click.Choice(ENGINES), help="Only this one; default: both.")
-@click.option("--rows", default=100_000, show_default=True, help=f"Scheduled rows, a multiple of {ROWS_PER_DAG:,}.")
+@click.option("--rows", default=100_000, show_default=True, help=f"Scheduled rows, a multiple of {ROWS_STEP:,}.")
 @click.option("--runs", type=click.IntRange(1), default=9, show_default=True, help="Repetitions that count.")
 @click.option("--url-postgresql", metavar="URL", help="A running server, instead of one started for the run.")
 @click.option("--url-mysql", metavar="URL", help="Likewise.")
@@ -43,14 +40,12 @@ def main(
     to_readme: bool,
 ) -> None:
     """Measure a pass on a uniform backlog; see benchmarks/README.md."""
-    given = {name: url for name, url in zip(ENGINES, (url_postgresql, url_mysql), strict=True) if url}
-    chosen = [name for name in ENGINES if name in engines or not engines]
     try:
         workload = Uniform(rows)
-    except ValueError as error:
+    except WorkloadOptionError as error:
         raise click.BadParameter(str(error), param_hint="--rows") from None
     with plain_exits():
-        report = run(workload, chosen, given, runs)
+        report = run(workload, chosen_engines(engines), given_urls(url_postgresql, url_mysql), runs)
         if markdown:
             click.echo(report.markdown())
         else:
@@ -62,7 +57,7 @@ def main(
             update_readme(README, report)
 
 
-def run(workload: Uniform, engines: list[str], given: dict[str, str], runs: int) -> Report:
+def run(workload: Workload, engines: list[str], given: dict[str, str], runs: int) -> Report:
     """Load and measure on each engine in turn."""
     servers: dict[str, str] = {}
     measured: dict[str, Measured] = {}
@@ -75,20 +70,6 @@ def run(workload: Uniform, engines: list[str], given: dict[str, str], runs: int)
                 click.echo(f"{servers[engine]}: measuring", err=True)
                 measured[engine] = measure(database, runs=runs)
     return Report.of_now(workload, servers, measured)
-
-
-@contextmanager
-def servers_for(engines: list[str], given: dict[str, str]) -> Iterator[dict[str, str]]:
-    """URLs of the servers: given, named as for the tests, or started and stopped here."""
-    running = RunningServers(given)
-    try:
-        try:
-            running.start(engines)
-        except NoServerError as error:
-            fail(str(error))
-        yield running.urls
-    finally:
-        running.stop()
 
 
 if __name__ == "__main__":

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 import datetime
-import importlib.metadata
-import os
-import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.measure import Measured, Times
-from benchmarks.workloads import Uniform
+from benchmarks import conditions
+from benchmarks.measure import Measured
+from benchmarks.timing import Times
+from benchmarks.workloads import Workload
 from selectq.errors import SelectqError
 
 START, END = "<!-- bench-quick -->", "<!-- /bench-quick -->"
 COMMAND = "make bench-quick"
-LIBRARIES = ("selectq", "sqlalchemy", "psycopg", "PyMySQL")
 
 
 @dataclass(frozen=True)
 class Report:
     """One run on one or more engines; ``servers`` maps each engine to its name and version."""
 
-    workload: Uniform
+    workload: Workload
     servers: Mapping[str, str]
     measured: Mapping[str, Measured]
     date: datetime.date
     cores: int
 
     @classmethod
-    def of_now(cls, workload: Uniform, servers: Mapping[str, str], measured: Mapping[str, Measured]) -> Report:
-        return cls(workload, servers, measured, datetime.datetime.now(datetime.UTC).date(), os.cpu_count() or 1)
+    def of_now(cls, workload: Workload, servers: Mapping[str, str], measured: Mapping[str, Measured]) -> Report:
+        return cls(workload, servers, measured, conditions.today(), conditions.cores())
 
     @property
     def headings(self) -> list[str]:
@@ -61,7 +59,7 @@ class Report:
         """How and when this was measured, in one line; nothing that names the machine."""
         runs = {len(each.whole.runs) for each in self.measured.values()}
         return (
-            f"`{COMMAND}`, {self.date.isoformat()}, {self.cores} {'core' if self.cores == 1 else 'cores'}: "
+            f"`{COMMAND}`, {self.date.isoformat()}, {conditions.in_words(self.cores)}: "
             f"medians of {'/'.join(map(str, sorted(runs)))} (lowest to highest), each rolled back."
         )
 
@@ -73,12 +71,8 @@ class Report:
         """All figures; times in milliseconds."""
         return {
             "command": COMMAND,
-            "date": self.date.isoformat(),
-            "cores": self.cores,
-            "machine": platform.machine(),
-            "python": platform.python_version(),
-            "libraries": {name: importlib.metadata.version(name) for name in LIBRARIES},
-            "workload": {"name": "uniform", **asdict(self.workload)},
+            **conditions.of_run(self.date, self.cores),
+            "workload": {"name": self.workload.name, **asdict(self.workload)},
             "engines": {
                 engine: {"server": server, **figures(self.measured[engine])} for engine, server in self.servers.items()
             },

@@ -10,9 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import quick
-from benchmarks.measure import Measured, Times, WrongResultError, same
+from benchmarks.measure import Measured, WrongResultError, same
 from benchmarks.reads import Reads
 from benchmarks.report import END, START, Report, update_readme
+from benchmarks.timing import Times
 from benchmarks.workloads import Uniform
 from selectq.errors import SelectqError
 
@@ -22,6 +23,7 @@ ONE, OTHER = ("dag", "run", "one", -1), ("dag", "run", "other", -1)
 def measured(pages: int | None) -> Measured:
     return Measured(
         claimed=512,
+        holders=88,
         whole=Times((30.0, 25.0, 40.2)),
         update=Times((10.0, 12.0, 11.0)),
         select=Times((20.0, 20.0, 21.0)),
@@ -60,7 +62,7 @@ def test_markdown() -> None:
 
 def test_json_has_every_repetition() -> None:
     found = json.loads(json.dumps(REPORT.as_json()))
-    assert found["workload"] == {"name": "uniform", "rows": 100_000, "seed": 1}
+    assert found["workload"] == {"name": "uniform", "rows": 100_000, "seed": 1, "history": 0}
     engine = found["engines"]["postgresql"]
     assert engine["whole"]["runs"] == [30.0, 25.0, 40.2]
     assert engine["medians"] == {"whole": 30.0, "update": 11.0, "select": 20.0}
