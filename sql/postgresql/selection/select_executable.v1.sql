@@ -28,14 +28,14 @@
 
 WITH RECURSIVE
 pass AS (
-    SELECT CAST(:max_tis AS integer) AS max_tis
+    SELECT CAST(:max_tis AS bigint) AS max_tis
 ),
 executor_limit AS (
     SELECT key AS executor, CAST(value AS bigint) AS free
     FROM jsonb_each_text(CAST(:executor_slots AS jsonb))
 ),
 
--- 1. Pools with room.
+-- 1. Pools with room. Only active rows of pools with a limit are counted.
 open_pool AS MATERIALIZED (
     SELECT
         p.pool, row_number() OVER () AS pool_no, CASE WHEN p.slots <> -1 THEN p.slots - active.used END AS pool_free
@@ -50,7 +50,9 @@ open_pool AS MATERIALIZED (
     WHERE p.slots = -1 OR p.slots > active.used
 ),
 
--- 2. The candidates of a pool stand in lanes, one for each width and executor: rows of a lane need the same of both.
+-- 2. The scheduled rows of a pool stand in lanes, one for each width (pool_slots) and executor: what one row of a lane
+--    needs of the two, all behind it need too. From the head of a lane one step of the index leads to the next lane;
+--    lanes that are wider than the pool has room are not looked at.
 head_of_lane AS (
     SELECT p.pool, p.pool_no, p.pool_free, head.*
     FROM open_pool AS p
@@ -86,11 +88,14 @@ head_of_lane AS (
     WHERE l.pool_free IS NULL OR l.pool_slots <= l.pool_free
 ),
 
--- 3. The walk
+-- 3. The walk, step by step. It holds rows of three kinds: what has started; candidates that were read and wait for
+--    their turn; and for each lane a bookmark, "read up to here". Nothing behind a bookmark is final.
+--    The first step finds a bookmark before the head of each lane.
 walk AS (
     SELECT
         CAST(0 AS bigint) AS started,
         CAST(0 AS bigint) AS decided,
+        least(pass.max_tis, 1024) + 16 AS reach,
         false AS finished,
         'bookmark' AS kind,
         CAST(h.pool AS text) COLLATE "C" AS pool,
@@ -112,6 +117,7 @@ walk AS (
         CAST(NULL AS bigint) AS task_in_run_free
     FROM head_of_lane AS h
     LEFT JOIN executor_limit AS e ON e.executor = h.executor
+    CROSS JOIN pass
     WHERE (h.pool_free IS NULL OR h.pool_slots <= h.pool_free) AND (e.free IS NULL OR e.free > 0)
 
     UNION ALL
@@ -119,46 +125,47 @@ walk AS (
     SELECT *
     FROM (
         WITH RECURSIVE
+        -- 3a. What the steps before have left, less the bookmarks of lanes from which nothing can start any more.
         so_far AS MATERIALIZED (
             SELECT
                 w.*,
                 kind = 'bookmark' AND waiting <= reach AS turn,
-                CAST(1 + share + 3 * sqrt(share) AS integer) AS page
+                CAST(1 + share + 3 * sqrt(share) AS bigint) AS page
             FROM (
                 SELECT
                     walk.*,
-                    reach.*,
                     reach / greatest(1, least(reach, count(*) FILTER (WHERE kind = 'bookmark') OVER ())) AS share,
                     count(*) FILTER (WHERE kind <> 'started') OVER (
-                        ORDER BY priority_rank, date_rank, dag_id, run_id, task_id, map_index ROWS UNBOUNDED PRECEDING
+                        ORDER BY priority_rank, date_rank, dag_id, run_id, task_id, map_index
+                        ROWS UNBOUNDED PRECEDING
                     ) AS waiting,
-                    pool_free - sum(pool_slots) FILTER (WHERE kind = 'started') OVER (PARTITION BY pool_no) AS pool_left,
-                    executor_free - count(*) FILTER (WHERE kind = 'started') OVER (PARTITION BY executor) AS executor_left
+                    pool_free - sum(pool_slots) FILTER (WHERE kind = 'started') OVER (PARTITION BY pool_no)
+                    AS pool_left,
+                    executor_free - count(*) FILTER (WHERE kind = 'started') OVER (PARTITION BY executor)
+                    AS executor_left
                 FROM walk
-                CROSS JOIN pass
-                CROSS JOIN LATERAL (
-                    SELECT least(
-                        4 * max_tis,
-                        CASE WHEN decided = 0 THEN 16 + max_tis ELSE 64 + 1.5 * (max_tis - started) * decided / greatest(started, 1) END
-                    )::integer AS reach
-                ) AS reach
                 WHERE NOT finished
             ) AS w
-            WHERE kind <> 'bookmark' OR (coalesce(pool_left >= pool_slots, true) AND coalesce(executor_left >= 1, true))
+            WHERE
+                kind <> 'bookmark'
+                OR (coalesce(pool_left >= pool_slots, true) AND coalesce(executor_left >= 1, true))
         ),
         now AS MATERIALIZED (
             SELECT min(started + reach) AS reach, min(decided) AS decided
             FROM so_far
         ),
 
-        -- 3b. Read on from the bookmarks that are due: row by row while rows may start, and in hops over what can't.
+        -- 3b. Read on behind the bookmarks within reach. A hop reads some rows of the lane, keeps those that may start,
+        --     and ends behind the last one: or behind its whole run or task, if none of the rest can start, however
+        --     many wait there.
         page AS MATERIALIZED (
             SELECT mark.pool, mark.pool_no, mark.pool_slots, mark.executor, mark.pool_free, mark.executor_free, hop.*
             FROM so_far AS mark
             CROSS JOIN LATERAL (
                 WITH RECURSIVE hop AS (
                     SELECT
-                        0 AS hops, 0 AS kept, mark.page AS size, true AS goes_on, false AS is_kept, false AS is_end,
+                        0 AS hops, CAST(0 AS bigint) AS kept, mark.page AS size,
+                        true AS goes_on, false AS is_kept, false AS is_end,
                         mark.priority_rank, mark.date_rank, mark.dag_id, mark.run_id, mark.task_id, mark.map_index,
                         mark.run_id AS end_run_id, mark.task_id AS end_task_id, mark.map_index AS end_map_index,
                         mark.run_at, mark.run_free, mark.task_at, mark.task_free, mark.task_in_run_free
@@ -167,16 +174,17 @@ walk AS (
 
                     SELECT
                         hop.hops + 1,
-                        CAST(hop.kept + found.kept AS integer),
+                        hop.kept + found.kept,
                         -- Read more when most were worth it, little when most were not.
-                        CAST(CASE
+                        CASE
                             WHEN 2 * found.kept >= hop.size THEN greatest(4, mark.page - hop.kept - found.kept)
                             ELSE greatest(1, hop.size / 4)
-                        END AS integer),
+                        END,
                         found.nth = hop.size AND more.wanted,
                         found.is_kept,
                         found.nth = hop.size AND NOT more.wanted,
-                        found.priority_rank, found.date_rank, found.dag_id, found.run_id, found.task_id, found.map_index,
+                        found.priority_rank, found.date_rank, found.dag_id, found.run_id, found.task_id,
+                        found.map_index,
                         CASE WHEN found.run_is_through THEN found.run_id || chr(1) ELSE found.run_id END,
                         CASE
                             WHEN found.run_is_through THEN ''
@@ -189,6 +197,8 @@ walk AS (
                     CROSS JOIN LATERAL (
                         SELECT counted.*, count(*) FILTER (WHERE is_kept) OVER in_line AS kept
                         FROM (
+                            -- Of rows that need the same, no more than there is room for can start. A row of a task
+                            -- without limits needs nothing that others of its run and lane do not need as well.
                             SELECT
                                 numbered.*,
                                 coalesce(nth_of_run >= run_free, true) AS run_is_through,
@@ -201,7 +211,8 @@ walk AS (
                                     holder.*,
                                     row_number() OVER in_line AS nth,
                                     row_number() OVER (
-                                        PARTITION BY priority_rank, date_rank, dag_id, run_id, task_id ORDER BY map_index
+                                        PARTITION BY priority_rank, date_rank, dag_id, run_id, task_id
+                                        ORDER BY map_index
                                     ) AS nth_of_task,
                                     count(*) FILTER (WHERE task_at IS NULL) OVER (
                                         PARTITION BY priority_rank, date_rank, dag_id, run_id
@@ -230,6 +241,8 @@ walk AS (
                                         dag_id, run_id, task_id, map_index
                                     LIMIT hop.size
                                 ) AS line
+                                -- Its run and task: where their rows stand (short to sort by), and what they have
+                                -- free. OFFSET 0 keeps this a look-up for each row, in the order of the lane.
                                 LEFT JOIN LATERAL (
                                     SELECT
                                         r.ctid AS run_at,
@@ -255,13 +268,17 @@ walk AS (
                                             WHERE
                                                 a.state IN ('queued', 'running', 'deferred')
                                                 AND t.max_active_tis_per_dagrun IS NOT NULL
-                                                AND a.dag_id = t.dag_id AND a.run_id = r.run_id AND a.task_id = t.task_id
+                                                AND a.dag_id = t.dag_id AND a.run_id = r.run_id
+                                                AND a.task_id = t.task_id
                                         ) AS task_in_run_free
                                     FROM dag_run AS r
                                     JOIN dag AS d ON d.dag_id = r.dag_id
                                     LEFT JOIN task AS t
                                         ON t.dag_id = r.dag_id AND t.task_id = line.task_id
-                                        AND (t.max_active_tis_per_dag IS NOT NULL OR t.max_active_tis_per_dagrun IS NOT NULL)
+                                        AND (
+                                            t.max_active_tis_per_dag IS NOT NULL
+                                            OR t.max_active_tis_per_dagrun IS NOT NULL
+                                        )
                                     WHERE
                                         r.dag_id = line.dag_id AND r.run_id = line.run_id
                                         AND r.state = 'running' AND NOT d.is_paused
@@ -274,7 +291,8 @@ walk AS (
                             ) AS numbered
                         ) AS counted
                         WINDOW in_line AS (
-                            ORDER BY priority_rank, date_rank, dag_id, run_id, task_id, map_index ROWS UNBOUNDED PRECEDING
+                            ORDER BY priority_rank, date_rank, dag_id, run_id, task_id, map_index
+                            ROWS UNBOUNDED PRECEDING
                         )
                     ) AS found
                     CROSS JOIN LATERAL (
@@ -289,6 +307,7 @@ walk AS (
             WHERE mark.turn
         ),
 
+        -- 3c. All rows of the walk in the total order.
         line AS MATERIALIZED (
             SELECT
                 l.*,
@@ -325,17 +344,18 @@ walk AS (
                 FROM page
                 WHERE is_end
             ) AS l
-        )
-        ,
-        -- Due: candidates before the first bookmark, those that started in earlier steps along with them.
+        ),
+
+        -- 3d. Due are the candidates before the first bookmark; those that have started are counted along with them.
+        --     Spare: more of a run than it has room for. They start only if others of the run, before them, do not.
         due AS MATERIALIZED (
             SELECT
                 line.*,
-                -- More of a run than it has room for: they start only if others of the run, before them, do not.
                 count(*) OVER (PARTITION BY run_at ORDER BY place ROWS UNBOUNDED PRECEDING) > run_free AS is_spare
             FROM line
             WHERE bookmarks = 0 AND NOT is_bookmark AND place <= (SELECT reach FROM now)
         ),
+        -- Contested: a holder of it has not room for all that are due. The others start.
         judged AS MATERIALIZED (
             SELECT
                 due.*,
@@ -347,6 +367,10 @@ walk AS (
             FROM due
             WHERE NOT is_spare
         ),
+
+        -- 3e. Rounds over the contested. up: what is taken of a holder if all up to and with this one start; taken: by
+        --     those before it that surely start, and then no longer part of what is free. It surely starts if up fits
+        --     all its holders, and surely does not if it does not fit beside what is taken. The rest has another round.
         round AS (
             SELECT
                 place, has_started AS starts, true AS is_open,
@@ -402,7 +426,9 @@ walk AS (
                 NOT is_contested OR place IN (SELECT place FROM round WHERE starts) AS starts
             FROM judged
         ),
-        -- A spare row is passed over if the others of its run all start; from the first other one on, nothing is final.
+
+        -- 3f. A spare row is passed over if the others of its run all start; from the first other one on, nothing is
+        --     final. (IS TRUE keeps IN from becoming a join, for which the planner would guess wrong sizes.)
         final AS MATERIALIZED (
             SELECT coalesce(min(place), (SELECT max(place) + 1 FROM due)) AS before
             FROM due
@@ -421,16 +447,33 @@ walk AS (
             WHERE
                 place >= (SELECT before FROM final) OR bookmarks > 0 OR place > (SELECT reach FROM now)
         ),
+
+        -- 3g. What has started, and unless that fills the pass, all that is left over for the next step.
+        --     reach: how many candidates the next step looks at. More than may still start, by the share that did so
+        --     far; but not many more than this step could decide.
         tally AS MATERIALIZED (
             SELECT
-                (SELECT count(*) FROM started) AS started,
-                (SELECT decided FROM now) + (
-                    SELECT count(*) FROM due WHERE NOT has_started AND place < (SELECT before FROM final)
-                ) AS decided
+                step.started,
+                step.decided + step.decided_now AS decided,
+                least(
+                    64 + 3 * (pass.max_tis - step.started) * (step.decided + step.decided_now)
+                    / greatest(2 * step.started, 1),
+                    greatest(1024, 2 * step.decided_now)
+                ) AS reach
+            FROM (
+                SELECT
+                    (SELECT count(*) FROM started) AS started,
+                    (SELECT decided FROM now) AS decided,
+                    (
+                        SELECT count(*) FROM due WHERE NOT has_started AND place < (SELECT before FROM final)
+                    ) AS decided_now
+            ) AS step
+            CROSS JOIN pass
         )
         SELECT
             tally.started,
             tally.decided,
+            tally.reach,
             tally.started >= (SELECT max_tis FROM pass) OR NOT EXISTS (SELECT FROM left_over),
             'started',
             pool, pool_slots, executor,
@@ -442,6 +485,7 @@ walk AS (
         SELECT
             tally.started,
             tally.decided,
+            tally.reach,
             false,
             CASE WHEN is_bookmark THEN 'bookmark' ELSE 'waiting' END,
             pool, pool_slots, executor,
