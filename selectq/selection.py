@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 import sqlalchemy as sa
 
+from selectq import selection_mysql
+from selectq.claims import claims_of, holders_of
 from selectq.database import check_isolation
-from selectq.executor import query_for, run, run_count
+from selectq.executor import query_for, run
 from selectq.parameters import check_count, check_executor_slots, check_key, check_map_index, check_policy, check_text
-from selectq.rows import Blocked, Claimed, Found, Key, Reason, Selected, TaskInstanceRow
+from selectq.rows import Blocked, Claimed, Found, Key, Reason, Selected
 
 CLAIM_ROUNDS = 5
 """Most turns of select, lock and claim in one call; a further one is needed only if others took what was selected."""
@@ -38,27 +39,10 @@ def select(
     check_count("max_tis", max_tis)
     check_policy(policy)
     slots = check_executor_slots(executor_slots)
+    if connection.dialect.name == "mysql":
+        return selection_mysql.select(connection, max_tis, slots)
     query = query_for(connection, "selection/select_executable")
-    if "admitted" not in query.parameter_names:
-        return as_selected(run(connection, query, max_tis=max_tis, executor_slots=slots))
-    found: list[Selected] = []
-    page = first_page(connection, max_tis)
-    more = True
-    while more and len(found) < max_tis:
-        rows = run(
-            connection, query, max_tis=max_tis, executor_slots=slots, page=page, admitted=[row.key for row in found]
-        )
-        more = bool(rows) and rows[0]["more"]
-        found += as_selected(rows)
-        page = min(2 * page, 2 * max_tis)
-    return found
-
-
-def first_page(connection: sa.Connection, max_tis: int) -> int:
-    """Rows to read of each pool: about twice what the pass can take, over all pools with room."""
-    [counted] = run(connection, query_for(connection, "selection/open_pools"))
-    pools: int = max(1, counted["open_pools"])
-    return max(16, min(max_tis, -(-2 * max_tis // pools)))
+    return as_selected(run(connection, query, max_tis=max_tis, executor_slots=slots))
 
 
 def as_selected(rows: Sequence[dict[str, Any]]) -> list[Selected]:
@@ -109,34 +93,12 @@ def claim_selected(
     connection: sa.Connection, selected: Sequence[Selected], queued_by: str | None = None
 ) -> list[Claimed]:
     """Lock the holders of ``selected``, check again under the locks, mark queued what still fits, and return that."""
-    claims = as_claims(selected)
-    run(connection, query_for(connection, "selection/lock_holders"), claims=claims)
+    if connection.dialect.name == "mysql":
+        return selection_mysql.claim_selected(connection, selected, queued_by)
+    run(connection, query_for(connection, "selection/lock_holders"), holders=holders_of(selected))
     claim_query = query_for(connection, "selection/claim")
-    claimed = [Claimed(**row) for row in run(connection, claim_query, claims=claims, queued_by=queued_by)]
-    if claimed and connection.dialect.name == "mysql":
-        mark_queued(connection, claimed)
-    return claimed
-
-
-def as_claims(selected: Sequence[Selected]) -> list[dict[str, str | int]]:
-    """The parameter ``claims``: each with a token of its own."""
-    return [{**key_columns(row), "pool": row.pool, "claim_token": uuid.uuid4().hex} for row in selected]
-
-
-def key_columns(row: TaskInstanceRow) -> dict[str, str | int]:
-    """The key as the JSON parameters of claims name its columns."""
-    return {"dag_id": row.dag_id, "run_id": row.run_id, "task_id": row.task_id, "map_index": row.map_index}
-
-
-def mark_queued(connection: sa.Connection, claimed: Sequence[Claimed]) -> None:
-    """The writing half of a claim on an engine whose UPDATE returns no rows."""
-    run_count(
-        connection,
-        query_for(connection, "selection/mark_queued"),
-        claimed=[{**key_columns(row), "claim_token": row.claim_token.hex} for row in claimed],
-        queued_dttm=claimed[0].queued_dttm.replace(tzinfo=None),
-        queued_by=claimed[0].queued_by,
-    )
+    rows = run(connection, claim_query, claims=claims_of(selected), queued_by=queued_by)
+    return [Claimed(**row) for row in rows]
 
 
 def blocked_by(

@@ -2,7 +2,7 @@
 -- version: 1
 -- purpose: Mark selected task instances queued, each under its claim token, if under the locks they still fit.
 -- result: rows, in the order of the claims
--- param claims: json; [{"dag_id", "run_id", "task_id", "map_index", "pool", "claim_token"}, ...] as selected, in order
+-- param claims: json; [[dag_id, run_id, task_id, map_index, pool, claim_token], ...] as selected, in order
 -- param queued_by: text; name of the scheduler
 -- column dag_id: text
 -- column run_id: text
@@ -23,13 +23,17 @@
 -- server: 15
 -- origin: hand-written: UPDATE ... RETURNING, which MySQL lacks
 
-WITH claim AS (
-    SELECT j.dag_id, j.run_id, j.task_id, j.map_index, j.pool, j.claim_token, j.place
-    FROM ROWS FROM (
-        jsonb_to_recordset(CAST(:claims AS jsonb)) AS (
-            dag_id text, run_id text, task_id text, map_index integer, pool text, claim_token uuid
-        )
-    ) WITH ORDINALITY AS j (dag_id, run_id, task_id, map_index, pool, claim_token, place)
+WITH
+claim AS (
+    SELECT
+        j.place,
+        j.ids ->> 0 AS dag_id,
+        j.ids ->> 1 AS run_id,
+        j.ids ->> 2 AS task_id,
+        CAST(j.ids ->> 3 AS integer) AS map_index,
+        j.ids ->> 4 AS pool,
+        CAST(j.ids ->> 5 AS uuid) AS claim_token
+    FROM jsonb_array_elements(CAST(:claims AS jsonb)) WITH ORDINALITY AS j (ids, place)
 ),
 locked AS MATERIALIZED (
     SELECT c.place, c.claim_token, ti.*
