@@ -44,7 +44,8 @@ claim AS (
     )) AS j
 ),
 locked AS (
-    SELECT
+    -- The hints hold the one good plan whatever the statistics: row by row, each looked up by key.
+    SELECT /*+ NO_BNL() INDEX(ti PRIMARY) INDEX(p PRIMARY) INDEX(r PRIMARY) INDEX(d PRIMARY) INDEX(t PRIMARY) */
         c.place, ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.pool, ti.pool_slots, ti.priority_weight,
         ti.executor, ti.try_number, c.claim_token,
         NULLIF(p.slots, -1) AS slots, d.max_active_tasks, t.max_active_tis_per_dag, t.max_active_tis_per_dagrun

@@ -14,7 +14,7 @@
 
 WITH
 locked_pool AS (
-    SELECT p.pool
+    SELECT /*+ NO_BNL() INDEX(p PRIMARY) */ p.pool
     FROM (
         SELECT pool COLLATE utf8mb4_0900_bin AS pool
         FROM JSON_TABLE(:holders, '$.pools[*]' COLUMNS (pool VARCHAR(256) PATH '$')) AS j
@@ -26,7 +26,7 @@ locked_pool AS (
     FOR UPDATE OF p
 ),
 locked_run AS (
-    SELECT r.run_id
+    SELECT /*+ NO_BNL() INDEX(r PRIMARY) */ r.run_id
     FROM (
         SELECT dag_id COLLATE utf8mb4_0900_bin AS dag_id, run_id COLLATE utf8mb4_0900_bin AS run_id
         FROM JSON_TABLE(:holders, '$.runs[*]' COLUMNS (
@@ -40,7 +40,7 @@ locked_run AS (
     FOR UPDATE OF r
 ),
 locked_task AS (
-    SELECT t.task_id
+    SELECT /*+ NO_BNL() INDEX(t PRIMARY) */ t.task_id
     FROM (
         SELECT dag_id COLLATE utf8mb4_0900_bin AS dag_id, task_id COLLATE utf8mb4_0900_bin AS task_id
         FROM JSON_TABLE(:holders, '$.tasks[*]' COLUMNS (

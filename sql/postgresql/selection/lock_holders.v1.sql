@@ -2,8 +2,8 @@
 -- version: 1
 -- purpose: Lock the holders whose limits a claim is about to use, before it counts what is used.
 -- result: rows
--- param holders: json; {"pools": [pool, ...], "runs": [[dag_id, run_id], ...], "tasks": [[dag_id, task_id], ...]} of the
---   claims: each once, tasks only as far as they have max_active_tis_per_dag
+-- param holders: json; {"pools": [pool, ...], "runs": [[dag_id, run_id], ...], "tasks": [[dag_id, task_id], ...]} of
+--   the claims: each once, tasks only as far as they have max_active_tis_per_dag
 -- column holder_kind: text; pool, dag_run or task
 -- column locked: integer; how many of that kind were locked
 -- locks: FOR NO KEY UPDATE on the pools, then the dag runs, then the tasks of the claims, each in the order of its key.
