@@ -272,7 +272,8 @@ def add_selection_indexes(task_instance: sa.Table, on_mysql: bool) -> None:
         "ix_task_instance_active_pool", c.pool,
         postgresql_where=active, postgresql_include=["state", "pool_slots"],
     )
-    sa.Index("ix_task_instance_active_task", c.dag_id, c.task_id, postgresql_where=active)
+    # Not led by dag_id, so that no other count can be taken to it.
+    sa.Index("ix_task_instance_active_task", c.task_id, c.dag_id, postgresql_where=active)
 
 
 metadata = build_metadata()

@@ -276,5 +276,5 @@ def create_postgresql_indexes() -> None:
         postgresql_include=["state", "pool_slots"],
     )
     op.create_index(
-        op.f("ix_task_instance_active_task"), "task_instance", ["dag_id", "task_id"], postgresql_where=active
+        op.f("ix_task_instance_active_task"), "task_instance", ["task_id", "dag_id"], postgresql_where=active
     )

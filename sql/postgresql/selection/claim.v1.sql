@@ -43,7 +43,8 @@ locked AS MATERIALIZED (
         FROM task_instance AS t
         WHERE
             t.dag_id = c.dag_id AND t.run_id = c.run_id AND t.task_id = c.task_id AND t.map_index = c.map_index
-            AND t.state = 'scheduled' AND t.pool = c.pool
+            -- An expression, so that it is looked up by its key, not among all that is scheduled; so below.
+            AND t.state || '' = 'scheduled' AND t.pool = c.pool
         FOR UPDATE OF t SKIP LOCKED
     ) AS ti
 ),
@@ -106,7 +107,8 @@ checked AS MATERIALIZED (
                 FROM task_instance AS a
                 WHERE
                     a.state IN ('queued', 'running', 'deferred') AND c.max_active_tis_per_dagrun IS NOT NULL
-                    AND a.dag_id = c.dag_id AND a.run_id = c.run_id AND a.task_id = c.task_id
+                    -- An expression, so that it is looked up by run, not by task.
+                    AND a.dag_id = c.dag_id AND a.run_id = c.run_id AND a.task_id || '' = c.task_id
             ) - count(*) OVER by_task_in_run
         ) >= 0 AS fits
     FROM candidate AS c
@@ -127,7 +129,7 @@ claimed AS (
     FROM checked AS c
     WHERE
         c.fits AND ti.ctid = c.ti_at
-        AND ti.state = 'scheduled'
+        AND ti.state || '' = 'scheduled'
     RETURNING
         c.place, ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.pool, ti.pool_slots, ti.priority_weight,
         ti.executor, ti.try_number, ti.queued_dttm, ti.queued_by, ti.claim_token

@@ -269,8 +269,9 @@ walk AS (
                                             WHERE
                                                 a.state IN ('queued', 'running', 'deferred')
                                                 AND t.max_active_tis_per_dagrun IS NOT NULL
+                                                -- An expression, so that it is looked up by run, not by task.
                                                 AND a.dag_id = t.dag_id AND a.run_id = r.run_id
-                                                AND a.task_id = t.task_id
+                                                AND a.task_id || '' = t.task_id
                                         ) AS task_in_run_free
                                     FROM dag_run AS r
                                     JOIN dag AS d ON d.dag_id = r.dag_id
