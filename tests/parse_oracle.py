@@ -222,15 +222,17 @@ class Queue:
         """The entry of the file in the lane; a new one stands at the end."""
         if lane not in file.waiting:
             self.last_number = next(self.numbers)
-            first = lane == "standard" and file.last_parse_end is None
-            file.waiting[lane] = Entry(self.last_number, (0 if first else 1) if line is None else line, lane, now, parse)
+            if line is None:
+                line = 0 if lane == "standard" and file.last_parse_end is None else 1
+            file.waiting[lane] = Entry(self.last_number, line, lane, now, parse)
         file.waiting[lane].parse |= parse
         return file.waiting[lane]
 
     def _claim(self, key: FileKey, lane: str, now: float) -> Claim:
         file = self.files[key]
         entries = list(file.waiting.values())
-        parse = any(entry.parse for entry in entries) or file.changed or past(file.last_parse_end, self.min_interval, now)
+        parse = any(entry.parse for entry in entries)
+        parse = parse or file.changed or past(file.last_parse_end, self.min_interval, now)
         file.waiting = {}
         file.claim = Claim(next(self.numbers), key, now, lane, parse, entries)
         if parse:
