@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import mysql, postgresql
 
 BUNDLE_LENGTH = 250
 PATH_LENGTH = 2000
@@ -77,7 +77,7 @@ def add_files(table: Callable[..., sa.Table], text: Types, time: Time, on_mysql:
         sa.Column("last_parse_start", time()),
         sa.Column("last_parse_end", time()),
         sa.Column("last_duration_ms", sa.BigInteger),
-        sa.Column("last_error", sa.Text),
+        sa.Column("last_error", long_text()),
         sa.Column("dag_ids", json_type(), comment="dags that the last parse imported"),
         sa.Column("last_callback", time()),
         sa.Column("read_at", time(), sa.Computed(READ_AT, persisted=True)),
@@ -131,7 +131,7 @@ def add_requests(table: Callable[..., sa.Table], text: Types, time: Time, on_mys
         sa.Column("payload_id", sa.BigInteger, sa.Identity(), primary_key=True),
         sa.Column("request_id", sa.BigInteger, nullable=False),
         sa.Column("kind", text(20), nullable=False),
-        sa.Column("payload", json_type()),
+        sa.Column("payload", long_text(), nullable=False, comment="JSON, as it was given"),
         sa.ForeignKeyConstraint(["request_id"], ["parse_request.request_id"], ondelete="CASCADE"),
         sa.CheckConstraint("kind IN ('dag_callback', 'sla_callback')", name="kind"),
     )
@@ -144,3 +144,7 @@ def counter(name: str, comment: str | None = None) -> sa.Column[int]:
 
 def json_type() -> sa.types.TypeEngine[Any]:
     return sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
+
+
+def long_text() -> sa.types.TypeEngine[str]:
+    return sa.Text().with_variant(mysql.LONGTEXT(), "mysql")

@@ -201,15 +201,15 @@ class Queue:
             if file.claim is not None and file.claim.since > now:
                 file.claim.since = now
             elif file.claim is not None and file.claim.since <= now - self.timeout:
-                overdue.append(file)
-        overdue.sort(key=lambda file: file.claim.token if file.claim else 0)
-        for file in overdue:
-            assert file.claim is not None
-            for entry in sorted(file.claim.entries, key=lambda entry: entry.number):
-                again = self._wait(file, entry.lane, entry.since, parse=entry.parse, line=1)
-                again.since = min(again.since, entry.since)
-                again.refill = again.refill if again.refill is not None else entry.refill
-                again.callbacks += entry.callbacks
+                overdue.append((file, file.claim))
+        for entry, file in sorted(
+            ((entry, file) for file, claim in overdue for entry in claim.entries), key=lambda pair: pair[0].number
+        ):
+            again = self._wait(file, entry.lane, entry.since, parse=entry.parse, line=1)
+            again.since = min(again.since, entry.since)
+            again.refill = again.refill if again.refill is not None else entry.refill
+            again.callbacks += entry.callbacks
+        for file, _ in overdue:
             file.claim = None
         return len(overdue)
 

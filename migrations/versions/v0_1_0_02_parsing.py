@@ -41,6 +41,10 @@ def json_value() -> sa.types.TypeEngine[Any]:
     return sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
 
 
+def long_text() -> sa.types.TypeEngine[str]:
+    return sa.Text().with_variant(mysql.LONGTEXT(), "mysql")
+
+
 def counter(name: str, comment: str | None = None) -> sa.Column[int]:
     return sa.Column(name, sa.BigInteger, nullable=False, server_default="0", autoincrement=False, comment=comment)
 
@@ -72,7 +76,7 @@ def create_files() -> None:
         sa.Column("last_parse_start", point_in_time()),
         sa.Column("last_parse_end", point_in_time()),
         sa.Column("last_duration_ms", sa.BigInteger),
-        sa.Column("last_error", sa.Text),
+        sa.Column("last_error", long_text()),
         sa.Column("dag_ids", json_value(), comment="dags that the last parse imported"),
         sa.Column("last_callback", point_in_time()),
         sa.Column(
@@ -161,7 +165,7 @@ def create_payloads() -> None:
         sa.Column("payload_id", sa.BigInteger, sa.Identity(), nullable=False),
         sa.Column("request_id", sa.BigInteger, nullable=False),
         sa.Column("kind", text(20), nullable=False),
-        sa.Column("payload", json_value()),
+        sa.Column("payload", long_text(), nullable=False, comment="JSON, as it was given"),
         sa.PrimaryKeyConstraint("payload_id", name=op.f("pk_parse_payload")),
         sa.ForeignKeyConstraint(
             ["request_id"],
