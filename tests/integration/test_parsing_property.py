@@ -42,6 +42,8 @@ steps = st.one_of(
     st.tuples(st.just("finish"), st.integers(0, 3)),
     st.tuples(st.just("give_back"), st.none()),
 )
+storms = st.tuples(st.just("storm"), st.tuples(st.integers(1, 6), st.lists(paths, min_size=1, max_size=3)))
+histories = st.lists(st.one_of(steps, steps, storms), min_size=5, max_size=40)
 
 
 def at(seconds: float) -> datetime:
@@ -53,8 +55,8 @@ class Both:
 
     def __init__(self, connection: sa.Connection, share: int, longest: int) -> None:
         self.connection = connection
-        self.settings = Settings(max_file_process_interval=longest, callback_share=share / oracle.WHOLE)
-        self.oracle = oracle.Queue(share=share, max_interval=longest)
+        self.settings = Settings(30, longest, share / oracle.WHOLE, timeout=60)
+        self.oracle = oracle.Queue(share=share, max_interval=longest, timeout=60)
         self.clock = 0.0
         self.mtimes: dict[str, float] = {}
         self.claims: list[tuple[ClaimedFile, oracle.Claim]] = []
@@ -67,6 +69,17 @@ class Both:
     def step(self, name: str, value: Any) -> None:
         getattr(self, name)(value)
         self.compare()
+
+    def storm(self, what: tuple[int, list[str]]) -> None:
+        """Turns of a busy loop: callbacks for some files, one slot, everything finished in time."""
+        turns, stormy = what
+        for _ in range(turns):
+            self.arrive([(path, "dag_callback") for path in stormy])
+            self.refill(None)
+            self.claim(1)
+            self.advance(25)
+            self.give_back(None)
+            self.finish(0)
 
     def advance(self, seconds: float) -> None:
         self.clock += seconds
@@ -119,13 +132,14 @@ class Both:
     def compare(self) -> None:
         found = statements.waiting(self.connection, now=self.now)
         wanted = [
-            (lane, key[1])
+            (lane, key[1], 1000 * max(self.clock - entry.since, 0))
             for lane in oracle.LANES
-            for _, key in sorted(
-                (file.waiting[lane].place, key) for key, file in self.oracle.files.items() if lane in file.waiting
+            for entry, key in sorted(
+                ((file.waiting[lane], key) for key, file in self.oracle.files.items() if lane in file.waiting),
+                key=lambda pair: pair[0].place,
             )
         ]
-        assert [(row.lane, row.path) for row in found] == wanted
+        assert [(row.lane, row.path, row.age_ms) for row in found] == wanted
         assert statements.due(self.connection, self.settings, self.now) == sorted(
             self.oracle.due(self.clock), key=lambda key: key[1].encode()
         )
@@ -139,15 +153,17 @@ def shape(file: ClaimedFile) -> tuple[oracle.FileKey, str, bool, list[object]]:
 
 @many_histories
 @given(
-    history=st.lists(steps, min_size=3, max_size=40),
+    history=histories,
     share=st.sampled_from([0, 300_000, 500_000, 999_999, oracle.WHOLE, oracle.WHOLE]),
     longest=st.sampled_from([0, 60, 120]),
+    known=st.lists(paths),
 )
 def test_every_step_equals_the_oracle(
-    engine: sa.Engine, history: list[tuple[str, Any]], share: int, longest: int
+    engine: sa.Engine, history: list[tuple[str, Any]], share: int, longest: int, known: list[str]
 ) -> None:
     with engine.connect() as connection:
         both = Both(connection, share, longest)
+        both.step("scan", dict.fromkeys(known, -5000))
         for name, value in history:
             both.step(name, value)
         connection.rollback()
