@@ -94,8 +94,7 @@ class QueueRun:
         """Add a row, and return the id that the database gave it."""
         values = {name: database_value(self.connection, value) for name, value in row.items()}
         inserted = self.connection.execute(sa.insert(metadata.tables[table]).values(**values))
-        [row_id] = inserted.inserted_primary_key or ()
-        return int(row_id)
+        return int((inserted.inserted_primary_key or (0,))[0])
 
     def due(self) -> tuple[str, ...]:
         return tuple(path for _, path in statements.due(self.connection, self.settings, self.now))
