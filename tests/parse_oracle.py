@@ -112,7 +112,9 @@ class Queue:
     last_number: int = 0
 
     def due(self, now: float) -> list[FileKey]:
-        return [key for key, file in self.files.items() if past(file.read_at, self.min_interval, now)]
+        """What a scan has found and that is to be parsed again."""
+        found = {key: file for key, file in self.files.items() if file.mtime is not None}
+        return [key for key, file in found.items() if past(file.read_at, self.min_interval, now)]
 
     def scan(self, bundle: str, listed: Mapping[str, float], now: float) -> None:
         """A listing of a whole bundle: path -> mtime."""

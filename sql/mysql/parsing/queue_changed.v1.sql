@@ -24,7 +24,7 @@ SELECT
 FROM dag_file AS f
 WHERE
     f.bundle = :bundle AND f.path_hash > :after_hash AND f.path_hash <= :up_to_hash
-    AND f.read_at IS NULL
+    AND f.mtime IS NOT NULL AND f.read_at IS NULL
     AND NOT COALESCE(
         f.claimed_at IS NOT NULL AND f.claim_parses
         AND f.mtime <=> f.parsed_mtime AND f.digest <=> f.parsed_digest,

@@ -1,6 +1,6 @@
 -- name: parsing/due
 -- version: 1
--- purpose: The files that are due to be parsed, whether they wait already or not.
+-- purpose: The files that a scan has found and that are due to be parsed, whether they wait already or not.
 -- result: rows, by bundle and path
 -- param min_interval_ms: integer; min_file_process_interval in milliseconds
 -- param now: timestamp; the time to go by; NULL = the database's clock
@@ -17,7 +17,8 @@
 SELECT f.bundle, f.path, f.read_at
 FROM dag_file AS f
 WHERE
-    (
+    f.mtime IS NOT NULL
+    AND (
         f.read_at IS NULL
         OR f.read_at <= coalesce(CAST(:now AS timestamptz), statement_timestamp())
         - CAST(:min_interval_ms AS bigint) * interval '1 millisecond'

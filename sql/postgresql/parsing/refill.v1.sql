@@ -1,6 +1,6 @@
 -- name: parsing/refill
 -- version: 1
--- purpose: Queue every file that is due, if no file of the last refill waits any more.
+-- purpose: Queue every file that a scan has found and that is due, if no file of the last refill waits any more.
 -- result: count
 -- param min_interval_ms: integer; min_file_process_interval in milliseconds
 -- param now: timestamp; the time to go by; NULL = the database's clock
@@ -23,6 +23,7 @@ SELECT
 FROM dag_file AS f
 WHERE
     NOT EXISTS (SELECT 1 FROM parse_request AS r WHERE NOT r.taken AND r.refill IS NOT NULL)
+    AND f.mtime IS NOT NULL
     AND (
         f.read_at IS NULL
         OR f.read_at <= coalesce(CAST(:now AS timestamptz), statement_timestamp())

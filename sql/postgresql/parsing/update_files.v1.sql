@@ -11,7 +11,12 @@
 -- origin: hand-written: UPDATE ... FROM, which MySQL words as a join
 
 WITH found AS MATERIALIZED (
-    SELECT f.file_id, j.mtime, coalesce(j.digest, f.digest) AS digest
+    SELECT
+        f.file_id,
+        j.mtime,
+        coalesce(j.digest, f.digest) AS digest,
+        -- The first digest is taken to be that of what was parsed, if nothing else has changed.
+        CASE WHEN f.digest IS NULL AND f.mtime = j.mtime THEN j.digest ELSE f.parsed_digest END AS parsed_digest
     FROM jsonb_to_recordset(CAST(:files AS jsonb)) AS j (bundle text, path text, mtime timestamptz, digest text)
     JOIN dag_file AS f ON f.bundle = j.bundle AND f.path_hash = encode(sha256(convert_to(j.path, 'UTF8')), 'hex')
     WHERE (f.mtime, f.digest) IS DISTINCT FROM (j.mtime, coalesce(j.digest, f.digest))
@@ -21,6 +26,7 @@ WITH found AS MATERIALIZED (
 UPDATE dag_file AS f
 SET
     mtime = n.mtime,
-    digest = n.digest
+    digest = n.digest,
+    parsed_digest = n.parsed_digest
 FROM found AS n
 WHERE f.file_id = n.file_id
