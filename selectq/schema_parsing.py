@@ -112,11 +112,11 @@ def add_requests(table: Callable[..., sa.Table], text: Types, time: Time, on_mys
         sa.Column("enqueued_at", time(), nullable=False),
         counter("merged", "repeats that joined it"),
         sa.ForeignKeyConstraint(["file_id"], ["dag_file.file_id"], ondelete="CASCADE"),
-        sa.UniqueConstraint("file_id", "lane", "taken"),
         sa.CheckConstraint(f"lane IN ({', '.join(map(repr, LANES))})", name="lane"),
         sa.CheckConstraint(f"kind IN ({', '.join(map(repr, KINDS))})", name="kind"),
         sa.CheckConstraint("line IN (0, 1)", name="line"),
     )
+    sa.Index("ix_parse_request_file", made.c.file_id, made.c.lane, made.c.taken, unique=True)
     if on_mysql:
         sa.Index("ix_parse_request_waiting", made.c.taken, made.c.lane, made.c.line, made.c.request_id)
         sa.Index("ix_parse_request_outstanding", made.c.taken, made.c.refill)

@@ -131,7 +131,6 @@ def create_requests() -> None:
         sa.ForeignKeyConstraint(
             ["file_id"], ["dag_file.file_id"], name=op.f("fk_parse_request_dag_file"), ondelete="CASCADE"
         ),
-        sa.UniqueConstraint("file_id", "lane", "taken", name=op.f("uq_parse_request_file_id")),
         sa.CheckConstraint("lane IN ('requested', 'priority', 'standard')", name=op.f("ck_parse_request_lane")),
         sa.CheckConstraint(
             "kind IN ('requested', 'dag_callback', 'sla_callback', 'disk')", name=op.f("ck_parse_request_kind")
@@ -139,6 +138,7 @@ def create_requests() -> None:
         sa.CheckConstraint("line IN (0, 1)", name=op.f("ck_parse_request_line")),
         **MYSQL_OPTIONS,
     )
+    op.create_index(op.f("ix_parse_request_file"), "parse_request", ["file_id", "lane", "taken"], unique=True)
     if op.get_context().dialect.name == "mysql":
         op.create_index(op.f("ix_parse_request_outstanding"), "parse_request", ["taken", "refill"])
         op.create_index(

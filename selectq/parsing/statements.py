@@ -94,7 +94,9 @@ def refill(connection: sa.Connection, settings: Settings, now: datetime | None =
     if not change(connection, "refill", min_interval_ms=interval, now=at):
         return 0
     change(connection, "mark_refill", now=at)
-    return metrics(connection, now).outstanding
+    [counted] = rows(connection, "outstanding")
+    outstanding: int = counted["outstanding"]
+    return outstanding
 
 
 def claim(

@@ -25,7 +25,7 @@ WITH requested AS (
     FROM parse_request AS r
     WHERE
         r.taken = FALSE AND r.lane = 'requested'
-        AND NOT EXISTS (SELECT 1 FROM dag_file AS f WHERE f.file_id = r.file_id AND f.claimed_at IS NOT NULL)
+        AND (SELECT f.claimed_at FROM dag_file AS f WHERE f.file_id = r.file_id) IS NULL
     ORDER BY r.taken, r.lane, r.line, r.request_id
     LIMIT :slots
 ),
@@ -34,7 +34,7 @@ priority_head AS (
     FROM parse_request AS r
     WHERE
         r.taken = FALSE AND r.lane = 'priority'
-        AND NOT EXISTS (SELECT 1 FROM dag_file AS f WHERE f.file_id = r.file_id AND f.claimed_at IS NOT NULL)
+        AND (SELECT f.claimed_at FROM dag_file AS f WHERE f.file_id = r.file_id) IS NULL
     ORDER BY r.taken, r.lane, r.line, r.request_id
     LIMIT :page
 ),
@@ -43,7 +43,7 @@ standard_head AS (
     FROM parse_request AS r
     WHERE
         r.taken = FALSE AND r.lane = 'standard'
-        AND NOT EXISTS (SELECT 1 FROM dag_file AS f WHERE f.file_id = r.file_id AND f.claimed_at IS NOT NULL)
+        AND (SELECT f.claimed_at FROM dag_file AS f WHERE f.file_id = r.file_id) IS NULL
     ORDER BY r.taken, r.lane, r.line, r.request_id
     LIMIT :page
 ),

@@ -13,7 +13,8 @@
 -- server: 8.4
 -- origin: hand-written: each engine takes a list apart in its own way
 
-SELECT r.file_id, p.kind, p.payload
+SELECT /*+ INDEX(r ix_parse_request_file) INDEX(p ix_parse_payload_request_id) */
+    r.file_id, p.kind, p.payload
 FROM JSON_TABLE(:file_ids, '$[*]' COLUMNS (file_id BIGINT PATH '$')) AS j
 STRAIGHT_JOIN parse_request AS r ON r.file_id = j.file_id AND r.taken = TRUE
 STRAIGHT_JOIN parse_payload AS p ON p.request_id = r.request_id

@@ -10,7 +10,7 @@
 -- server: 8.4
 -- origin: hand-written: each engine takes a list apart in its own way
 
-DELETE r
+DELETE /*+ INDEX(r ix_parse_request_file) */ r
 FROM JSON_TABLE(:file_ids, '$[*]' COLUMNS (file_id BIGINT PATH '$')) AS j
 STRAIGHT_JOIN parse_request AS r ON r.file_id = j.file_id
 WHERE r.taken = TRUE

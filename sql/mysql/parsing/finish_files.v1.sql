@@ -18,10 +18,12 @@ UPDATE JSON_TABLE(:results, '$[*]' COLUMNS (
     dag_ids JSON PATH '$.dag_ids'
 )) AS j
 STRAIGHT_JOIN LATERAL (
-    SELECT
+    SELECT /*+ INDEX(r ix_parse_request_file) */
         COALESCE(CAST(:now AS DATETIME(6)), UTC_TIMESTAMP(6)) AS now,
         SUM(r.merged) AS merged,
-        MAX(EXISTS (SELECT 1 FROM parse_payload AS p WHERE p.request_id = r.request_id)) AS callbacks
+        MAX(
+            (SELECT MIN(p.payload_id) FROM parse_payload AS p WHERE p.request_id = r.request_id) IS NOT NULL
+        ) AS callbacks
     FROM parse_request AS r
     WHERE r.taken = TRUE AND r.file_id = j.file_id
 ) AS t

@@ -10,7 +10,8 @@
 -- server: 8.4
 -- origin: hand-written: UPDATE ... FROM, which MySQL words as a join
 
-UPDATE JSON_TABLE(:file_ids, '$[*]' COLUMNS (file_id BIGINT PATH '$')) AS j
+UPDATE /*+ INDEX(t ix_parse_request_file) INDEX(p ix_parse_payload_request_id) */
+    JSON_TABLE(:file_ids, '$[*]' COLUMNS (file_id BIGINT PATH '$')) AS j
 STRAIGHT_JOIN parse_request AS t ON t.file_id = j.file_id AND t.taken = TRUE
 STRAIGHT_JOIN parse_request AS w ON w.file_id = t.file_id AND w.lane = t.lane AND w.taken = FALSE
 STRAIGHT_JOIN parse_payload AS p ON p.request_id = t.request_id

@@ -13,7 +13,8 @@
 INSERT INTO parse_request (file_id, lane, line, kind, parse, refill, enqueued_at, merged)
 SELECT t.file_id, t.lane, 1, t.kind, t.parse, t.refill, t.enqueued_at, t.merged
 FROM (
-    SELECT r.request_id, r.file_id, r.lane, r.kind, r.parse, r.refill, r.enqueued_at, r.merged
+    SELECT /*+ INDEX(r ix_parse_request_file) */
+        r.request_id, r.file_id, r.lane, r.kind, r.parse, r.refill, r.enqueued_at, r.merged
     FROM JSON_TABLE(:file_ids, '$[*]' COLUMNS (file_id BIGINT PATH '$')) AS j
     STRAIGHT_JOIN parse_request AS r ON r.file_id = j.file_id
     WHERE r.taken = TRUE

@@ -10,7 +10,7 @@
 -- server: 8.4
 -- origin: hand-written: each engine takes a list apart in its own way
 
-UPDATE JSON_TABLE(:file_ids, '$[*]' COLUMNS (file_id BIGINT PATH '$')) AS j
+UPDATE /*+ INDEX(r ix_parse_request_file) */ JSON_TABLE(:file_ids, '$[*]' COLUMNS (file_id BIGINT PATH '$')) AS j
 STRAIGHT_JOIN parse_request AS r ON r.file_id = j.file_id
 SET r.taken = TRUE
 WHERE r.taken = FALSE

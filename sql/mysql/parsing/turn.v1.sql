@@ -25,7 +25,8 @@ WITH requested AS (
     FROM parse_request AS r
     WHERE
         r.taken = FALSE AND r.lane = 'requested'
-        AND NOT EXISTS (SELECT 1 FROM dag_file AS f WHERE f.file_id = r.file_id AND f.claimed_at IS NOT NULL)
+        AND (SELECT f.claimed_at FROM dag_file AS f WHERE f.file_id = r.file_id) IS NULL
+    ORDER BY r.taken, r.lane, r.line, r.request_id
     LIMIT :slots
 ),
 priority AS (
@@ -33,7 +34,8 @@ priority AS (
     FROM parse_request AS r
     WHERE
         r.taken = FALSE AND r.lane = 'priority'
-        AND NOT EXISTS (SELECT 1 FROM dag_file AS f WHERE f.file_id = r.file_id AND f.claimed_at IS NOT NULL)
+        AND (SELECT f.claimed_at FROM dag_file AS f WHERE f.file_id = r.file_id) IS NULL
+    ORDER BY r.taken, r.lane, r.line, r.request_id
     LIMIT :slots
 ),
 standard AS (
@@ -41,7 +43,8 @@ standard AS (
     FROM parse_request AS r
     WHERE
         r.taken = FALSE AND r.lane = 'standard'
-        AND NOT EXISTS (SELECT 1 FROM dag_file AS f WHERE f.file_id = r.file_id AND f.claimed_at IS NOT NULL)
+        AND (SELECT f.claimed_at FROM dag_file AS f WHERE f.file_id = r.file_id) IS NULL
+    ORDER BY r.taken, r.lane, r.line, r.request_id
     LIMIT 1
 ),
 owed AS (
@@ -50,9 +53,11 @@ owed AS (
     WHERE
         r.line IN (0, 1) AND r.request_id <= (SELECT breather_up_to FROM parse_state WHERE state_id = 1)
         AND r.taken = FALSE AND r.lane = 'standard'
-        AND NOT EXISTS (SELECT 1 FROM dag_file AS f WHERE f.file_id = r.file_id AND f.claimed_at IS NOT NULL)
+        AND (SELECT f.claimed_at FROM dag_file AS f WHERE f.file_id = r.file_id) IS NULL
+    ORDER BY r.taken, r.lane, r.line, r.request_id
     LIMIT 1
 ),
+-- LIMIT keeps this from being worked out anew for each use.
 facts AS (
     SELECT
         s.share_credit, s.waits_since, s.breather_at, s.breather_up_to, s.breathers,
@@ -64,6 +69,7 @@ facts AS (
         (SELECT MAX(request_id) FROM parse_request) AS last_request
     FROM parse_state AS s
     WHERE s.state_id = 1
+    LIMIT 1
 ),
 shared AS (
     SELECT

@@ -20,30 +20,31 @@
 -- server: 15
 -- origin: hand-written: each engine finds the waiting requests of unclaimed files in its own way
 
-WITH claimed AS MATERIALIZED (
-    SELECT file_id
-    FROM dag_file
-    WHERE claimed_at IS NOT NULL
-),
-requested AS MATERIALIZED (
-    SELECT file_id, request_id
-    FROM parse_request
-    WHERE lane = 'requested' AND NOT taken AND file_id NOT IN (SELECT file_id FROM claimed)
-    ORDER BY line, request_id
+WITH requested AS MATERIALIZED (
+    SELECT r.file_id, r.request_id
+    FROM parse_request AS r
+    WHERE
+        r.lane = 'requested' AND NOT r.taken
+        AND (SELECT f.claimed_at FROM dag_file AS f WHERE f.file_id = r.file_id) IS NULL
+    ORDER BY r.line, r.request_id
     LIMIT :slots
 ),
 priority_head AS MATERIALIZED (
-    SELECT file_id, line, request_id
-    FROM parse_request
-    WHERE lane = 'priority' AND NOT taken AND file_id NOT IN (SELECT file_id FROM claimed)
-    ORDER BY line, request_id
+    SELECT r.file_id, r.line, r.request_id
+    FROM parse_request AS r
+    WHERE
+        r.lane = 'priority' AND NOT r.taken
+        AND (SELECT f.claimed_at FROM dag_file AS f WHERE f.file_id = r.file_id) IS NULL
+    ORDER BY r.line, r.request_id
     LIMIT :page
 ),
 standard_head AS MATERIALIZED (
-    SELECT file_id, line, request_id
-    FROM parse_request
-    WHERE lane = 'standard' AND NOT taken AND file_id NOT IN (SELECT file_id FROM claimed)
-    ORDER BY line, request_id
+    SELECT r.file_id, r.line, r.request_id
+    FROM parse_request AS r
+    WHERE
+        r.lane = 'standard' AND NOT r.taken
+        AND (SELECT f.claimed_at FROM dag_file AS f WHERE f.file_id = r.file_id) IS NULL
+    ORDER BY r.line, r.request_id
     LIMIT :page
 ),
 priority AS (

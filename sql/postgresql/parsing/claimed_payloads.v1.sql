@@ -13,8 +13,18 @@
 -- server: 15
 -- origin: hand-written: each engine takes a list apart in its own way
 
+WITH wanted AS (
+    SELECT CAST(i.file_id AS bigint) AS file_id, l.lane, l.taken
+    FROM jsonb_array_elements_text(CAST(:file_ids AS jsonb)) AS i (file_id)
+    CROSS JOIN (VALUES ('requested', TRUE), ('priority', TRUE), ('standard', TRUE)) AS l (lane, taken)
+)
 SELECT r.file_id, p.kind, p.payload
-FROM parse_request AS r
-JOIN parse_payload AS p ON p.request_id = r.request_id
-WHERE r.taken AND r.file_id IN (SELECT CAST(e AS bigint) FROM jsonb_array_elements_text(CAST(:file_ids AS jsonb)) AS e)
+FROM wanted AS w
+JOIN parse_request AS r ON r.file_id = w.file_id AND r.lane = w.lane AND r.taken = w.taken
+CROSS JOIN LATERAL (
+    SELECT q.payload_id, q.kind, q.payload
+    FROM parse_payload AS q
+    WHERE q.request_id = r.request_id
+    ORDER BY q.payload_id
+) AS p
 ORDER BY p.payload_id

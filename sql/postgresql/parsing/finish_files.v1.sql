@@ -19,15 +19,6 @@ result AS (
     FROM jsonb_to_recordset(CAST(:results AS jsonb)) AS j (
         file_id bigint, duration_ms bigint, error text, dag_ids jsonb
     )
-),
-taken AS (
-    SELECT
-        r.file_id,
-        sum(r.merged) AS merged,
-        bool_or(EXISTS (SELECT 1 FROM parse_payload AS p WHERE p.request_id = r.request_id)) AS callbacks
-    FROM parse_request AS r
-    WHERE r.taken AND r.file_id IN (SELECT file_id FROM result)
-    GROUP BY r.file_id
 )
 UPDATE dag_file AS f
 SET
@@ -42,8 +33,15 @@ SET
     dag_ids = CASE WHEN f.claim_parses THEN j.dag_ids ELSE f.dag_ids END,
     last_callback = CASE WHEN t.callbacks THEN c.now ELSE f.last_callback END,
     parses = f.parses + CASE WHEN f.claim_parses THEN 1 ELSE 0 END,
-    merged = f.merged + t.merged
+    merged = f.merged + coalesce(t.merged, 0)
 FROM result AS j
-JOIN taken AS t ON t.file_id = j.file_id
+CROSS JOIN LATERAL (
+    SELECT
+        sum(r.merged) AS merged,
+        bool_or((SELECT min(p.payload_id) FROM parse_payload AS p WHERE p.request_id = r.request_id) IS NOT NULL)
+            AS callbacks
+    FROM parse_request AS r
+    WHERE r.file_id = j.file_id AND r.taken
+) AS t
 CROSS JOIN clock AS c
 WHERE f.file_id = j.file_id

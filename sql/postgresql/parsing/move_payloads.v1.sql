@@ -10,11 +10,18 @@
 -- server: 15
 -- origin: hand-written: UPDATE ... FROM, which MySQL words as a join
 
+WITH wanted AS (
+    SELECT CAST(i.file_id AS bigint) AS file_id, l.lane, l.taken
+    FROM jsonb_array_elements_text(CAST(:file_ids AS jsonb)) AS i (file_id)
+    CROSS JOIN (VALUES ('requested', TRUE), ('priority', TRUE), ('standard', TRUE)) AS l (lane, taken)
+),
+moved AS (
+    SELECT t.request_id AS taken_id, n.request_id AS waiting_id
+    FROM wanted AS w
+    JOIN parse_request AS t ON t.file_id = w.file_id AND t.lane = w.lane AND t.taken = w.taken
+    JOIN parse_request AS n ON n.file_id = w.file_id AND n.lane = w.lane AND n.taken <> w.taken
+)
 UPDATE parse_payload AS p
-SET request_id = w.request_id
-FROM parse_request AS t
-JOIN parse_request AS w ON w.file_id = t.file_id AND w.lane = t.lane AND NOT w.taken
-WHERE
-    t.taken
-    AND t.file_id IN (SELECT CAST(e AS bigint) FROM jsonb_array_elements_text(CAST(:file_ids AS jsonb)) AS e)
-    AND p.request_id = t.request_id
+SET request_id = m.waiting_id
+FROM moved AS m
+WHERE p.request_id = m.taken_id

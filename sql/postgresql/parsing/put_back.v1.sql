@@ -10,10 +10,15 @@
 -- server: 15
 -- origin: hand-written: an upsert, which each engine words in its own way
 
+WITH wanted AS (
+    SELECT CAST(i.file_id AS bigint) AS file_id, l.lane, l.taken
+    FROM jsonb_array_elements_text(CAST(:file_ids AS jsonb)) AS i (file_id)
+    CROSS JOIN (VALUES ('requested', TRUE), ('priority', TRUE), ('standard', TRUE)) AS l (lane, taken)
+)
 INSERT INTO parse_request (file_id, lane, line, kind, parse, refill, enqueued_at, merged)
 SELECT r.file_id, r.lane, 1, r.kind, r.parse, r.refill, r.enqueued_at, r.merged
-FROM parse_request AS r
-WHERE r.taken AND r.file_id IN (SELECT CAST(e AS bigint) FROM jsonb_array_elements_text(CAST(:file_ids AS jsonb)) AS e)
+FROM wanted AS w
+JOIN parse_request AS r ON r.file_id = w.file_id AND r.lane = w.lane AND r.taken = w.taken
 ORDER BY r.request_id
 ON CONFLICT (file_id, lane, taken) DO UPDATE
 SET

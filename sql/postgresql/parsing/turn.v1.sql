@@ -20,39 +20,45 @@
 -- server: 15
 -- origin: hand-written: each engine finds the waiting requests of unclaimed files in its own way
 
-WITH claimed AS MATERIALIZED (
-    SELECT file_id
-    FROM dag_file
-    WHERE claimed_at IS NOT NULL
-),
-requested AS (
-    SELECT request_id
-    FROM parse_request
-    WHERE lane = 'requested' AND NOT taken AND file_id NOT IN (SELECT file_id FROM claimed)
+WITH requested AS (
+    SELECT r.request_id
+    FROM parse_request AS r
+    WHERE
+        r.lane = 'requested' AND NOT r.taken
+        AND (SELECT f.claimed_at FROM dag_file AS f WHERE f.file_id = r.file_id) IS NULL
+    ORDER BY r.line, r.request_id
     LIMIT :slots
 ),
 priority AS (
-    SELECT request_id
-    FROM parse_request
-    WHERE lane = 'priority' AND NOT taken AND file_id NOT IN (SELECT file_id FROM claimed)
+    SELECT r.request_id
+    FROM parse_request AS r
+    WHERE
+        r.lane = 'priority' AND NOT r.taken
+        AND (SELECT f.claimed_at FROM dag_file AS f WHERE f.file_id = r.file_id) IS NULL
+    ORDER BY r.line, r.request_id
     LIMIT :slots
 ),
 standard AS (
-    SELECT request_id
-    FROM parse_request
-    WHERE lane = 'standard' AND NOT taken AND file_id NOT IN (SELECT file_id FROM claimed)
+    SELECT r.request_id
+    FROM parse_request AS r
+    WHERE
+        r.lane = 'standard' AND NOT r.taken
+        AND (SELECT f.claimed_at FROM dag_file AS f WHERE f.file_id = r.file_id) IS NULL
+    ORDER BY r.line, r.request_id
     LIMIT 1
 ),
 owed AS (
-    SELECT request_id
-    FROM parse_request
+    SELECT r.request_id
+    FROM parse_request AS r
     WHERE
-        lane = 'standard' AND line IN (0, 1)
-        AND request_id <= (SELECT breather_up_to FROM parse_state WHERE state_id = 1)
-        AND NOT taken AND file_id NOT IN (SELECT file_id FROM claimed)
+        r.lane = 'standard' AND r.line IN (0, 1)
+        AND r.request_id <= (SELECT s.breather_up_to FROM parse_state AS s WHERE s.state_id = 1)
+        AND NOT r.taken
+        AND (SELECT f.claimed_at FROM dag_file AS f WHERE f.file_id = r.file_id) IS NULL
+    ORDER BY r.line, r.request_id
     LIMIT 1
 ),
-facts AS (
+facts AS MATERIALIZED (
     SELECT
         s.share_credit, s.waits_since, s.breather_at, s.breather_up_to, s.breathers,
         coalesce(CAST(:now AS timestamptz), statement_timestamp()) AS now,
