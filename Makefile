@@ -55,5 +55,5 @@ $(VENV)/demo.stamp: $(PINS)
 $(VENV)/dev.stamp: $(PINS)
 	@echo "Installing selectq and its developers' tools into $(VENV)"
 	@requirements/venv.sh $(VENV) $(PYTHON)
-	@$(INSTALL) '.[dev,embedded]'
+	@$(INSTALL) '.[dev,embedded,bench]'
 	@touch $(VENV)/demo.stamp $@

@@ -58,7 +58,7 @@ def status(waiting: int, db: str, as_json: bool) -> None:
 
     \b
     Example:
-      selectq parse-queue status --waiting 10
+      selectq parse-queue status --waiting 10 --db postgresql://user:password@localhost/scheduler
     """
     with opened(db) as queue:
         found = queue.metrics()
@@ -93,7 +93,7 @@ def scan(folder: Path, bundle: str, pattern: str, digest: bool, db: str, as_json
 
     \b
     Example:
-      selectq parse-queue scan dags --bundle main
+      selectq parse-queue scan dags --bundle main --db postgresql://user:password@localhost/scheduler
     """
     with opened(db) as queue:
         found = queue.scan_folder(bundle, folder, pattern, digest)
@@ -138,6 +138,7 @@ def drain(
 
     \b
     Example:
+      export SELECTQ_DB=postgresql://user:password@localhost/scheduler
       selectq parse-queue drain --folder dags --slots 4 python -m py_compile
     """
     from rich.console import Console
