@@ -118,7 +118,9 @@ def add_requests(table: Callable[..., sa.Table], text: Types, time: Time, on_mys
     )
     sa.Index("ix_parse_request_file", made.c.file_id, made.c.lane, made.c.taken, unique=True)
     if on_mysql:
-        sa.Index("ix_parse_request_waiting", made.c.taken, made.c.lane, made.c.line, made.c.request_id)
+        # With file_id: MySQL reads ahead, and each of those rows would have to be looked up.
+        c = made.c
+        sa.Index("ix_parse_request_waiting", c.taken, c.lane, c.line, c.request_id, c.file_id)
         sa.Index("ix_parse_request_outstanding", made.c.taken, made.c.refill)
     else:
         waiting, outstanding = sa.text("NOT taken"), sa.text("NOT taken AND refill IS NOT NULL")

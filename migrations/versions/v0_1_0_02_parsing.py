@@ -142,7 +142,7 @@ def create_requests() -> None:
     if op.get_context().dialect.name == "mysql":
         op.create_index(op.f("ix_parse_request_outstanding"), "parse_request", ["taken", "refill"])
         op.create_index(
-            op.f("ix_parse_request_waiting"), "parse_request", ["taken", "lane", "line", "request_id"]
+            op.f("ix_parse_request_waiting"), "parse_request", ["taken", "lane", "line", "request_id", "file_id"]
         )
     else:
         op.create_index(
