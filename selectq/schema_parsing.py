@@ -105,7 +105,7 @@ def add_requests(table: Callable[..., sa.Table], text: Types, time: Time, on_mys
         sa.Column("file_id", sa.BigInteger, nullable=False),
         sa.Column("lane", text(10), nullable=False),
         sa.Column("taken", sa.Boolean, nullable=False, server_default=sa.false(), comment="by the claim on the file"),
-        sa.Column("line", sa.SmallInteger, nullable=False, comment="within the lane: 0 = never parsed, goes first"),
+        sa.Column("line", sa.Integer, nullable=False, comment="within the lane: 0 = never parsed, goes first"),
         sa.Column("kind", text(20), nullable=False, comment="of the first arrival"),
         sa.Column("parse", sa.Boolean, nullable=False, comment="a parse is asked for, not callbacks alone"),
         sa.Column("refill", sa.BigInteger, comment="number of the refill that waits for it"),
