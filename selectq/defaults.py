@@ -25,6 +25,13 @@ DEFAULTS: dict[str, Any] = {
     "after_run_id": "",
     "after_task_id": "",
     "after_map_index": -2,
+    "now": None,
+    "slots": 1,
+    "share": 1_000_000,
+    "priority_slots": 1,
+    "min_interval_ms": 30_000,
+    "max_interval_ms": 120_000,
+    "timeout_ms": 300_000,
 }
 FILTER = re.compile(r"\bNULL = (any|all)\b")
 """What the description of a parameter says if it may be left out."""

@@ -15,6 +15,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, postgresql
 
+from selectq.schema_parsing import add_parsing_tables
+
 ID_LENGTH = 250
 POOL_LENGTH = 256
 # PostgreSQL refuses index rows over 2,704 bytes: unless INSERT refuses long ids, a claim's UPDATE could fail on them.
@@ -216,6 +218,7 @@ def build_metadata(dialect: str = "postgresql") -> sa.MetaData:
         *postgresql_checks(on_mysql),
     )
     add_selection_indexes(task_instance, on_mysql)
+    add_parsing_tables(table, text_type, time_type, on_mysql)
     return metadata
 
 
