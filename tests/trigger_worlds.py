@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,14 @@ def world_of(case: dict[str, Any]) -> World:
             length = row.get("expand_length")
             if row["dag_id"] == run["dag_id"] and length is not None:
                 sizes[row["dag_id"], run["run_id"], row.get("mapped_group") or row["task_id"]] = length
-    dates = {(run["dag_id"], run["run_id"]): run["logical_date"] for run in case["dag_runs"]}
+    dates = {(run["dag_id"], run["run_id"]): date_of(run["logical_date"]) for run in case["dag_runs"]}
     states = {key_of(row): row["state"] for row in case["task_instances"]}
     return World(tasks, states, groups, sizes, dates)
+
+
+def date_of(written: datetime | str | None) -> datetime | None:
+    """YAML reads a bare date as one, and leaves one in quotes as text."""
+    return datetime.fromisoformat(written) if isinstance(written, str) else written
 
 
 def task_of(row: dict[str, Any]) -> Task:
