@@ -86,7 +86,8 @@ def check_task(wrong: Wrong, task: Task, tasks: Sequence[str], groups: Sequence[
     if task.task_id in task.upstream:
         raise wrong("upstream", "names the task itself; remove it")
     if task.trigger_rule not in TRIGGER_RULES:
-        raise wrong("trigger_rule", f"unknown rule {task.trigger_rule!r:.80}{closest(task.trigger_rule, TRIGGER_RULES)}")
+        near = closest(task.trigger_rule, TRIGGER_RULES)
+        raise wrong("trigger_rule", f"unknown rule {task.trigger_rule!r:.80}{near}")
     if task.group is not None:
         check_names(wrong, "group", [task.group], groups)
     check_names(wrong, "expands_over", task.expands_over, task.upstream)

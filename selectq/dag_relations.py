@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 
@@ -15,8 +15,9 @@ class Relation:
 
     ``relation`` is one of ``selectq.schema_upstream.RELATIONS``. ``is_setup``: the upstream is one.
     ``upstream_sized_by``: the mapped task or group that says how many instances it has; None = it has one.
-    ``counts_rows``: some upstream of this relation is mapped, so rows are counted rather than tasks. ``common_group_no``: the nearest mapped group around both, in which an instance sees
-    its own part of the upstream only; ``maps_further``: the upstream is expanded once more inside of that.
+    ``counts_rows``: some upstream of this relation is mapped, so rows are counted rather than tasks.
+    ``common_group_no``: the nearest mapped group around both, in which an instance sees its own part of the upstream
+    only; ``maps_further``: the upstream is expanded once more inside of that.
     """
 
     task_no: int
@@ -57,7 +58,7 @@ class Graph:
     def names(self, bits: int) -> Iterator[str]:
         return (name for name in self.tasks if bits >> self.numbers[name] & 1)
 
-    def closures(self, order: Iterable[str], next_to: dict[str, Iterable[str]] | dict[str, list[str]]) -> dict[str, int]:
+    def closures(self, order: Iterable[str], next_to: Mapping[str, Sequence[str]]) -> dict[str, int]:
         """Everything that can be reached; ``order`` has what a task reaches before the task."""
         found: dict[str, int] = {}
         for name in order:

@@ -39,10 +39,9 @@ TASK_FIELDS = (
 
 
 def define(engine: sa.Engine, *dags: Dag) -> None:
-    """Make dags what these objects say, each in a transaction of its own: new ones, changed ones, tasks that are gone.
+    """Make dags what these objects say, each in a transaction of its own: tasks are added, changed, taken out.
 
-    Runs and task instances are left alone, those of tasks that are gone too. A dag is checked as a whole before anything
-    of it is written.
+    Runs and task instances are left alone, those of such tasks too. All dags are checked before any is written.
 
     Raises:
         InvalidDagError: a dag can't be like this; names the dag, the task or group, the field and the fix.

@@ -9,6 +9,12 @@ from uuid import UUID
 Key = tuple[str, str, str, int]
 """(dag_id, run_id, task_id, map_index); map_index -1 = not mapped."""
 
+RunKey = tuple[str, str]
+"""(dag_id, run_id)."""
+
+DECISIONS = ("run", "wait", "skipped", "upstream_failed", "removed")
+"""What a trigger rule can make of a task instance that is not scheduled yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class TaskInstanceRow:
@@ -97,3 +103,33 @@ class Blocked(TaskInstanceRow):
     @property
     def never(self) -> bool:
         return any(reason.never for reason in self.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(TaskInstanceRow):
+    """What becomes of a task instance that is not scheduled yet (``upstream/decide``).
+
+    ``decision`` is one of ``DECISIONS``. ``reason`` says what decided: ``rule``, ``setups`` (relevant ones that are no
+    direct upstreams), ``scope`` (a teardown waits for what is between its setups and it), ``expansion``, ``delay``
+    (``not_before``), ``past`` (the run before). The counts are of the task instances of its direct upstreams that it
+    looks at: ``expected`` in all, those still to come included, and the finished ones by state; ``setups*`` of those of
+    setups alone; ``indirect_setups*`` of relevant setups that are no direct upstreams; ``scope_open`` are the
+    unfinished ones of a teardown's scope.
+    """
+
+    state: str | None
+    trigger_rule: str
+    decision: str
+    reason: str
+    expected: int
+    success: int
+    skipped: int
+    failed: int
+    upstream_failed: int
+    removed: int
+    setups: int
+    setups_success: int
+    setups_skipped: int
+    indirect_setups: int
+    indirect_setups_success: int
+    scope_open: int
