@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 
+from selectq.database import without_nested_loops
 from selectq.executor import query_for, run
 from selectq.parameters import check_runs
 from selectq.rows import Decision, RunKey
@@ -27,5 +28,6 @@ def decide(connection: sa.Connection, runs: Iterable[RunKey], waiting: bool = Tr
     wanted = [{"dag_id": dag_id, "run_id": run_id} for dag_id, run_id in check_runs(runs)]
     if not wanted:
         return []
-    rows = run(connection, query_for(connection, "upstream/decide"), runs=wanted, waiting=waiting)
+    with without_nested_loops(connection):
+        rows = run(connection, query_for(connection, "upstream/decide"), runs=wanted, waiting=waiting)
     return [Decision(**row) for row in rows]

@@ -25,7 +25,8 @@
 -- column indirect_setups_success: integer
 -- column scope_open: integer; unfinished task instances between the setups of a teardown and it
 -- locks: none
--- isolation: any; one statement, one snapshot
+-- isolation: any; one statement, one snapshot. With enable_nestloop off until it is done: the planner expects one row of
+--   most CTEs, and would join them row by row
 -- limits: none; trigger rules only
 -- server: 15
 -- origin: hand-written: a table of rules to be read; MySQL needs its own joins
@@ -35,38 +36,67 @@ WITH wanted AS MATERIALIZED (
     FROM ROWS FROM (
         jsonb_to_recordset(CAST(:runs AS jsonb)) AS (dag_id text, run_id text)
     ) WITH ORDINALITY AS j (dag_id, run_id, run_no)
-    JOIN dag_run AS r ON r.dag_id = j.dag_id AND r.run_id = j.run_id
+    CROSS JOIN LATERAL (
+        SELECT dag_id, run_id, logical_date FROM dag_run
+        WHERE dag_run.dag_id = j.dag_id AND dag_run.run_id = j.run_id
+        OFFSET 0
+    ) AS r
 ),
 wanted_dag AS MATERIALIZED (
     SELECT DISTINCT dag_id, dag_no FROM wanted
 ),
 defined_task AS MATERIALIZED (
     SELECT
-        d.dag_no, t.dag_id, t.task_id, t.task_no, t.trigger_rule, t.sized_by,
+        d.dag_no, d.dag_id, t.task_id, t.task_no, t.trigger_rule, t.sized_by,
         t.depends_on_past, t.wait_for_downstream, t.ignore_first_depends_on_past
     FROM wanted_dag AS d
-    JOIN task AS t ON t.dag_id = d.dag_id
-    WHERE t.task_no IS NOT NULL
+    CROSS JOIN LATERAL (
+        SELECT task_id, task_no, trigger_rule, sized_by, depends_on_past, wait_for_downstream,
+            ignore_first_depends_on_past
+        FROM task
+        WHERE task.dag_id = d.dag_id AND task.task_no IS NOT NULL
+        OFFSET 0
+    ) AS t
 ),
 relation AS MATERIALIZED (
     SELECT
         d.dag_no, u.task_no, u.upstream_no, u.relation, u.is_setup, u.upstream_sized_by, u.counts_rows,
         u.common_group_no, u.maps_further
     FROM wanted_dag AS d
-    JOIN task_upstream AS u ON u.dag_id = d.dag_id
+    CROSS JOIN LATERAL (
+        SELECT task_no, upstream_no, relation, is_setup, upstream_sized_by, counts_rows, common_group_no, maps_further
+        FROM task_upstream
+        WHERE task_upstream.dag_id = d.dag_id
+        OFFSET 0
+    ) AS u
+),
+defined_group AS MATERIALIZED (
+    SELECT d.dag_no, g.group_id, g.group_no
+    FROM wanted_dag AS d
+    CROSS JOIN LATERAL (
+        SELECT group_id, group_no FROM task_group WHERE task_group.dag_id = d.dag_id OFFSET 0
+    ) AS g
 ),
 sized AS MATERIALIZED (
     SELECT w.run_no, COALESCE(t.task_no, g.group_no) AS node_no, e.size
     FROM wanted AS w
-    JOIN task_expansion AS e ON e.dag_id = w.dag_id AND e.run_id = w.run_id
-    LEFT JOIN task AS t ON t.dag_id = e.dag_id AND t.task_id = e.node_id
-    LEFT JOIN task_group AS g ON g.dag_id = e.dag_id AND g.group_id = e.node_id
+    CROSS JOIN LATERAL (
+        SELECT node_id, size FROM task_expansion
+        WHERE task_expansion.dag_id = w.dag_id AND task_expansion.run_id = w.run_id
+        OFFSET 0
+    ) AS e
+    LEFT JOIN defined_task AS t ON t.dag_no = w.dag_no AND t.task_id = e.node_id
+    LEFT JOIN defined_group AS g ON g.dag_no = w.dag_no AND g.group_id = e.node_id
 ),
 instance AS MATERIALIZED (
     SELECT w.run_no, w.dag_no, t.task_no, ti.map_index, ti.state, s.size
     FROM wanted AS w
-    JOIN task_instance AS ti ON ti.dag_id = w.dag_id AND ti.run_id = w.run_id
-    JOIN defined_task AS t ON t.dag_id = ti.dag_id AND t.task_id = ti.task_id
+    CROSS JOIN LATERAL (
+        SELECT task_id, map_index, state FROM task_instance
+        WHERE task_instance.dag_id = w.dag_id AND task_instance.run_id = w.run_id
+        OFFSET 0
+    ) AS ti
+    JOIN defined_task AS t ON t.dag_no = w.dag_no AND t.task_id = ti.task_id
     LEFT JOIN sized AS s ON s.run_no = w.run_no AND s.node_no = t.sized_by
 ),
 undecided AS MATERIALIZED (
@@ -206,8 +236,13 @@ too_early AS MATERIALIZED (
     FROM undecided AS u
     JOIN wanted AS w ON w.run_no = u.run_no
     JOIN defined_task AS t ON t.dag_no = w.dag_no AND t.task_no = u.task_no
-    JOIN task_instance AS ti
-        ON ti.dag_id = w.dag_id AND ti.run_id = w.run_id AND ti.task_id = t.task_id AND ti.map_index = u.map_index
+    CROSS JOIN LATERAL (
+        SELECT not_before FROM task_instance
+        WHERE
+            task_instance.dag_id = w.dag_id AND task_instance.run_id = w.run_id
+            AND task_instance.task_id = t.task_id AND task_instance.map_index = u.map_index
+        OFFSET 0
+    ) AS ti
     WHERE u.state IN ('up_for_retry', 'up_for_reschedule') AND ti.not_before > STATEMENT_TIMESTAMP()
 ),
 run_before AS (
@@ -292,7 +327,7 @@ evidence AS (
         ON early.run_no = u.run_no AND early.task_no = u.task_no AND early.map_index = u.map_index
     LEFT JOIN past_unmet AS past ON past.run_no = u.run_no AND past.task_no = u.task_no
 ),
-totalled AS (
+totalled AS MATERIALIZED (
     SELECT
         e.*, t.task_id, t.trigger_rule,
         e.failed + e.upstream_failed AS bad,
@@ -300,7 +335,7 @@ totalled AS (
     FROM evidence AS e
     JOIN defined_task AS t ON t.dag_no = e.dag_no AND t.task_no = e.task_no
 ),
-judged AS (
+judged AS MATERIALIZED (
     SELECT
         e.*,
         CASE
@@ -383,7 +418,7 @@ judged AS (
         END AS by_rule
     FROM totalled AS e
 ),
-by_upstreams AS (
+by_upstreams AS MATERIALIZED (
     SELECT
         j.*,
         CASE
