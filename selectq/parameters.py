@@ -73,3 +73,22 @@ def check_runs(value: object) -> list[tuple[str, str]]:
         for part in key:
             check_text("runs", part)
     return list(dict.fromkeys(found))
+
+
+def check_ids(field: str, value: object) -> list[str]:
+    """Ids, each once, in the order given."""
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
+        raise InvalidParameterError(field, f"must be a collection of ids, not {value!r:.80}")
+    found = list(value)
+    for name in found:
+        if not isinstance(name, str):
+            raise InvalidParameterError(field, f"an id must be text, not {name!r:.80}")
+        check_text(field, name)
+    return list(dict.fromkeys(found))
+
+
+def check_length(value: object) -> int:
+    """How many items something is expanded over."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST:
+        raise InvalidParameterError("length", f"must be a whole number from 0 to {LARGEST}, not {value!r}")
+    return value

@@ -18,6 +18,7 @@ from selectq.schema_types import (
     MYSQL_OPTIONS,
     POOL_LENGTH,
     one_of,
+    state_type,
     text_type,
     time_type,
     within_key_bytes,
@@ -180,7 +181,7 @@ def build_metadata(dialect: str = "postgresql") -> sa.MetaData:
         identifier("run_id", primary_key=True),
         identifier("task_id", primary_key=True),
         sa.Column("map_index", sa.Integer, primary_key=True, nullable=False, server_default="-1", autoincrement=False),
-        sa.Column("state", text_type(20)),
+        sa.Column("state", state_type()),
         sa.Column("logical_date", time_type(), comment="copy of the dag run's: part of the selection order"),
         pool_name(server_default="default_pool"),
         number("pool_slots", "1"),
@@ -203,7 +204,7 @@ def build_metadata(dialect: str = "postgresql") -> sa.MetaData:
         check(within_key_bytes("dag_id", "run_id", "task_id", "pool", "coalesce(executor, '')"), "key_bytes"),
     )
     add_selection_indexes(task_instance, on_mysql)
-    add_upstream(metadata, on_mysql)
+    add_upstream(metadata)
     return metadata
 
 

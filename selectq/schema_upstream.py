@@ -18,15 +18,15 @@ RELATIONS = ("direct", "setup", "scope", "expands")
 setups and it that is none; what the task, or else the mapped group around it, is expanded over."""
 
 
-def add_upstream(metadata: sa.MetaData, on_mysql: bool) -> None:
+def add_upstream(metadata: sa.MetaData) -> None:
     """Add the tables of this module to those of ``selectq.schema``, and to these some columns and an index."""
     task, task_instance = metadata.tables["task"], metadata.tables["task_instance"]
     for column in task_columns():
         task.append_column(column)
     task_instance.append_column(sa.Column("not_before", time_type()))
-    # MySQL's index holds the rest of the primary key anyway, and an id more would make it too long.
-    names = ("dag_id", "run_id", "state") if on_mysql else ("dag_id", "run_id", "task_id", "map_index", "state")
-    sa.Index("ix_task_instance_upstream", *(task_instance.c[name] for name in names))
+    # The primary key and the state: all that counting needs, without a look at the rows.
+    counted = ("dag_id", "run_id", "task_id", "map_index", "state")
+    sa.Index("ix_task_instance_upstream", *(task_instance.c[name] for name in counted))
     sa.Index("ix_task_task_no", task.c.dag_id, task.c.task_no)
     sa.Index("ix_dag_run_logical_date", *(metadata.tables["dag_run"].c[name] for name in ("dag_id", "logical_date")))
     add_groups(metadata)

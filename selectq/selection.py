@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from selectq.database import check_isolation
 from selectq.executor import query_for, run, run_count
 from selectq.parameters import check_count, check_executor_slots, check_key, check_map_index, check_policy, check_text
-from selectq.rows import Blocked, Claimed, Found, Key, Reason, Selected, TaskInstanceRow
+from selectq.rows import Blocked, Claimed, Found, Key, Reason, Selected, key_columns
 
 CLAIM_ROUNDS = 5
 """Most turns of select, lock and claim in one call; a further one is needed only if others took what was selected."""
@@ -114,11 +114,6 @@ def claim_selected(
     if claimed and connection.dialect.name == "mysql":
         mark_queued(connection, claimed)
     return claimed
-
-
-def key_columns(row: TaskInstanceRow) -> dict[str, str | int]:
-    """The key as the JSON parameters of claims name its columns."""
-    return {"dag_id": row.dag_id, "run_id": row.run_id, "task_id": row.task_id, "map_index": row.map_index}
 
 
 def mark_queued(connection: sa.Connection, claimed: Sequence[Claimed]) -> None:

@@ -79,6 +79,11 @@ class Names:
                 self.add_source(source, sources, ctes, outer)
         if node.args.get("conflict"):
             sources["excluded"] = next(iter(sources.values()))
+            # MySQL's ON DUPLICATE KEY may also name what is inserted from.
+            if isinstance(selected := node.args.get("expression"), exp.Select):
+                for key in SOURCE_ARGS[1:]:
+                    for source in as_list(selected.args.get(key)):
+                        self.add_source(source, sources, ctes, outer)
         scope = [sources, *outer]
         outputs = self.outputs(node, scope)
         aliases = outputs.columns or frozenset()

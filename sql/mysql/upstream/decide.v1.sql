@@ -8,6 +8,7 @@
 -- column run_id: text
 -- column task_id: text
 -- column map_index: integer; -1 = not mapped, or not expanded yet
+-- column is_placeholder: boolean; it stands for instances that are still to be made, and never starts itself
 -- column state: text; NULL, up_for_retry or up_for_reschedule
 -- column trigger_rule: text
 -- column decision: text; run, wait, skipped, upstream_failed or removed
@@ -303,6 +304,7 @@ evidence AS (
 totalled AS (
     SELECT
         e.*, t.task_id, t.trigger_rule,
+        e.map_index < 0 AND t.sized_by IS NOT NULL AS is_placeholder,
         e.failed + e.upstream_failed AS bad,
         e.success + e.skipped + e.failed + e.upstream_failed + e.removed AS done
     FROM evidence AS e
@@ -436,8 +438,8 @@ decided AS (
 )
 SELECT
     /*+ SET_VAR(optimizer_switch = 'derived_merge=off,derived_condition_pushdown=off') */
-    w.dag_id, w.run_id, d.task_id, d.map_index, d.state, d.trigger_rule, d.decision, d.reason,
-    d.expected, d.success, d.skipped, d.failed, d.upstream_failed, d.removed,
+    w.dag_id, w.run_id, d.task_id, d.map_index, d.is_placeholder, d.state, d.trigger_rule, d.decision,
+    d.reason, d.expected, d.success, d.skipped, d.failed, d.upstream_failed, d.removed,
     d.setups, d.setups_success, d.setups_skipped,
     d.indirect AS indirect_setups, d.indirect_success AS indirect_setups_success, d.scope_open
 FROM decided AS d
