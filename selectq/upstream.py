@@ -34,6 +34,16 @@ def counts(
     return [UpstreamCount(**row) for row in rows]
 
 
+def upstream_tasks(connection: sa.Connection, dag_id: str, task_id: str) -> list[tuple[str, str]]:
+    """(task_id, relation) of what a task has to look at; see ``selectq.schema_upstream.RELATIONS``.
+
+    Raises:
+        SchemaVersionError: the tables are missing.
+    """
+    rows = run(connection, query_for(connection, "upstream/upstream_tasks"), dag_id=dag_id, task_id=task_id)
+    return [(row["task_id"], row["relation"]) for row in rows]
+
+
 def as_json(runs: Iterable[RunKey]) -> list[dict[str, str]]:
     return [{"dag_id": dag_id, "run_id": run_id} for dag_id, run_id in check_runs(runs)]
 

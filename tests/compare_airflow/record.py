@@ -113,7 +113,9 @@ class Shape:
         def group(x: object) -> None:
             for number in range(draw.randint(1, 3)):
                 upstream = draw.sample(before, draw.randint(0, len(before)))
-                self.make(inner, f"a{number}", upstream, draw.choice(RULES), group="g")
+                # Airflow refuses "always" where the length of the group is a task's result.
+                rule = draw.choice([rule for rule in RULES if not over or rule != "always"])
+                self.make(inner, f"a{number}", upstream, rule, group="g")
                 before.append(f"g.a{number}")
 
         group.expand(x=operators[over].output if over else list(range(length)))
@@ -151,7 +153,7 @@ class Shape:
             task["rule"] = rule = "all_done_setup_success" if role == "teardown" else "all_success"
         if mapped:
             self.lengths[full] = draw.randint(1, 4)
-            plain = [other for other in upstream if not self.tasks[other]["is_mapped"] and not self.tasks[other]["group"]]
+            plain = [name for name in upstream if not self.tasks[name]["is_mapped"] and not self.tasks[name]["group"]]
             over = draw.choice(plain) if plain and draw.random() < 0.5 else None
             task["expands_over"] = [over] if over else []
             values = operators[over].output if over else list(range(self.lengths[full]))
@@ -229,7 +231,9 @@ def decide(session: Any, ti: TaskInstance, instances: list[TaskInstance]) -> str
     context = DepContext(flag_upstream_failed=True, ignore_unmapped_tasks=True, finished_tis=finished)
     passed = True
     for dep in (TriggerRuleDep(), MappedTaskUpstreamDep()):
-        passed &= all([status.passed for status in dep.get_dep_statuses(ti, context, session=session)])
+        # All of them, for each may set a state.
+        statuses = list(dep.get_dep_statuses(ti, context, session=session))
+        passed &= all(status.passed for status in statuses)
     state, ti.state = ti.state, None
     ti.start_date = ti.end_date = ti.duration = None
     session.flush()
