@@ -46,7 +46,7 @@ wanted_dag AS (
 ),
 defined_task AS (
     SELECT
-        d.dag_no, t.dag_id, t.task_id, CRC32(t.task_id) AS hash, t.task_no, t.trigger_rule, t.sized_by,
+        ROW_NUMBER() OVER () AS task_key, d.dag_no, t.dag_id, t.task_id, CRC32(t.task_id) AS hash, t.task_no, t.trigger_rule, t.sized_by,
         t.depends_on_past, t.wait_for_downstream, t.ignore_first_depends_on_past
     FROM wanted_dag AS d
     STRAIGHT_JOIN task AS t ON t.dag_id = d.dag_id
@@ -68,7 +68,7 @@ sized AS (
 ),
 instance AS (
     SELECT /*+ NO_BNL() INDEX(ti ix_task_instance_upstream) */
-        w.run_no, w.dag_no, t.task_no, ti.map_index, ti.state, s.size
+        w.run_no, w.dag_no, t.task_key, t.task_no, ti.map_index, ti.state, s.size
     FROM wanted AS w
     STRAIGHT_JOIN task_instance AS ti ON ti.dag_id = w.dag_id AND ti.run_id = w.run_id
     STRAIGHT_JOIN defined_task AS t
@@ -82,7 +82,7 @@ undecided AS (
 ),
 counted AS (
     SELECT
-        run_no, dag_no, task_no,
+        run_no, dag_no, task_key, task_no,
         COUNT(*) AS found,
         COALESCE(SUM(map_index >= 0 AND map_index < size), 0) AS present,
         COALESCE(SUM(state = 'success'), 0) AS success,
@@ -94,12 +94,12 @@ counted AS (
         MAX(IF(map_index < 0, state, NULL)) AS placeholder_state,
         MAX(state IS NULL OR state IN ('up_for_retry', 'up_for_reschedule')) AS is_open
     FROM instance
-    GROUP BY run_no, dag_no, task_no
+    GROUP BY run_no, dag_no, task_key, task_no
 ),
 open_task AS (
-    SELECT c.run_no, c.dag_no, c.task_no, s.size
+    SELECT c.run_no, c.dag_no, c.task_key, c.task_no, s.size
     FROM counted AS c
-    STRAIGHT_JOIN defined_task AS t ON t.dag_no = c.dag_no AND t.task_no = c.task_no
+    STRAIGHT_JOIN defined_task AS t ON t.task_key = c.task_key
     LEFT JOIN sized AS s ON s.run_no = c.run_no AND s.node_no = t.sized_by
     WHERE c.is_open
 ),
@@ -231,7 +231,7 @@ run_before AS (
 past_unmet AS (
     SELECT o.run_no, o.task_no
     FROM open_task AS o
-    STRAIGHT_JOIN defined_task AS t ON t.dag_no = o.dag_no AND t.task_no = o.task_no
+    STRAIGHT_JOIN defined_task AS t ON t.task_key = o.task_key
     STRAIGHT_JOIN wanted AS w ON w.run_no = o.run_no
     STRAIGHT_JOIN run_before AS b ON b.dag_id = w.dag_id AND b.run_id = w.run_id
     WHERE
@@ -271,7 +271,7 @@ past_unmet AS (
 ),
 evidence AS (
     SELECT
-        u.run_no, o.dag_no, u.task_no, u.map_index, u.state, o.size,
+        u.run_no, o.task_key, u.task_no, u.map_index, u.state, o.size,
         a.expected IS NOT NULL OR p.expected IS NOT NULL AS has_upstreams,
         COALESCE(a.expected, 0) + COALESCE(p.expected, 0) AS expected,
         COALESCE(a.success, 0) + COALESCE(p.success, 0) AS success,
@@ -308,7 +308,7 @@ totalled AS (
         e.failed + e.upstream_failed AS bad,
         e.success + e.skipped + e.failed + e.upstream_failed + e.removed AS done
     FROM evidence AS e
-    STRAIGHT_JOIN defined_task AS t ON t.dag_no = e.dag_no AND t.task_no = e.task_no
+    STRAIGHT_JOIN defined_task AS t ON t.task_key = e.task_key
 ),
 judged AS (
     SELECT
