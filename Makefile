@@ -2,6 +2,7 @@
 PYTHON ?= python3
 WORKERS ?= 2
 ARGS ?=
+SEED ?= 1
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -38,6 +39,10 @@ servers: $(VENV)/dev.stamp  ## make sure that there is a container engine with t
 .PHONY: bench-quick
 bench-quick: servers  ## measure select and claim on both engines
 	@$(BIN)/python -m benchmarks.quick $(ARGS)
+
+.PHONY: compare-airflow
+compare-airflow: servers  ## compare decisions with Airflow 3.3.2's on random dags (SEED=1)
+	@tests/compare_airflow/run.sh $(BIN)/python .cache/airflow $(SEED)
 
 .PHONY: constraints
 constraints: $(VENV)/dev.stamp  ## pin the releases that are installed in .venv now

@@ -1,6 +1,6 @@
 """What Airflow decided, as ``record.py`` wrote it, against selectq on a server, row by row.
 
-    python -m tests.compare_airflow.compare URL FILE...
+    python -m tests.compare_airflow.compare FILE...
 
 Differences that ``docs/decisions`` explains are counted by kind; any other ends with exit code 1.
 """
@@ -20,9 +20,12 @@ import sqlalchemy as sa
 from selectq.scratch import scratch_database
 from selectq.upstream import decide
 from tests.oracle_trigger import Group, Key, Task, World
+from tests.servers.names import SERVERS
+from tests.servers.running import RunningServers
 from tests.trigger_tables import store
 
 WORLDS_AT_ONCE = 200
+MOST_NAMED = 20
 
 
 def world_of(raw: dict[str, Any], dag_id: str) -> tuple[World, dict[Key, str]]:
@@ -85,24 +88,35 @@ def differences(
 
 
 @click.command()
-@click.argument("url")
+@click.option("--engine", "engines", multiple=True, type=click.Choice(list(SERVERS)), help="Only this one.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-def main(url: str, files: tuple[Path, ...]) -> None:
-    """Compare, print what differs."""
+def main(engines: tuple[str, ...], files: tuple[Path, ...]) -> None:
+    """Compare on the servers that the tests use, and print what differs."""
+    running = RunningServers(None)
     failed = False
-    with scratch_database(url) as engine:
-        for file in files:
-            lines = [json.loads(line) for line in file.read_text().splitlines()]
-            rows = sum(len(raw["decisions"]) for raw in lines)
-            reasons: Counter[str] = Counter()
-            for key, theirs, ours, reason, place in differences(engine, lines):
-                reasons[reason or "unexplained"] += 1
-                if reason is None and reasons["unexplained"] <= 20:
-                    click.echo(f"{file.name}:{place + 1}: {key[2]} [{key[3]}]: Airflow {theirs}, selectq {ours}")
-            failed |= bool(reasons["unexplained"])
-            told = ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "none"
-            click.echo(f"{file.name}: {len(lines)} dags in a state, {rows} decisions; differences: {told}")
+    try:
+        running.start(engines or ("postgresql", "mysql"))
+        for name, url in running.urls.items():
+            with scratch_database(url) as engine:
+                for file in files:
+                    failed |= compare(engine, name, file)
+    finally:
+        running.stop()
     raise SystemExit(1 if failed else 0)
+
+
+def compare(engine: sa.Engine, name: str, file: Path) -> bool:
+    """Print what differs, and return whether anything of it is not explained."""
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    rows = sum(len(raw["decisions"]) for raw in lines)
+    reasons: Counter[str] = Counter()
+    for key, theirs, ours, reason, place in differences(engine, lines):
+        reasons[reason or "unexplained"] += 1
+        if reason is None and reasons["unexplained"] <= MOST_NAMED:
+            click.echo(f"{file.name}:{place + 1}: {key[2]} [{key[3]}]: Airflow {theirs}, selectq {ours}")
+    told = ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "none"
+    click.echo(f"{name} {file.stem}: {len(lines)} dags in a state, {rows} decisions; differences: {told}")
+    return bool(reasons["unexplained"])
 
 
 if __name__ == "__main__":

@@ -197,9 +197,10 @@ def record(
                 sizes[node] = given[source]
         size = sizes.get(node) if node else None
         states = draw.choice([STATES, FINISHED, FEW, OPEN, OPEN])
-        indexes = list(range(size)) if size else [-1]
+        # Sometimes the length is known and nothing is expanded yet.
+        indexes = list(range(size)) if size and draw.random() > 0.05 else [-1]
         chosen = {index: draw.choice(states) for index in indexes}
-        if size and task["is_mapped"] and draw.random() < 0.2:
+        if size and task["is_mapped"] and indexes != [-1] and draw.random() < 0.2:
             chosen |= {size + extra: "removed" for extra in range(draw.randint(1, 2))}
         for index, state in chosen.items():
             instances.append(
