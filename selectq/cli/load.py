@@ -20,7 +20,7 @@ def command(file: str, db: str, as_json: bool) -> None:
 
     \b
     Example:
-      selectq load dags.yaml --db postgresql://user:password@localhost/scheduler
+      selectq load docs/examples/reports.yaml --db postgresql://user:password@localhost/scheduler
     """
     from selectq.dag_file import read_dag_file
     from selectq.database import create_engine

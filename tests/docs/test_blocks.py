@@ -28,6 +28,7 @@ NEW_VERSION = "docs/howto/release-a-query-version.md"
 GO_ON_FROM = {
     "README.md": (QUICKSTART,),
     "docs/howto/why-is-my-task-not-running.md": (QUICKSTART,),
+    "docs/trigger-rules.md": (QUICKSTART,),
     "docs/reference/cli.md": (QUICKSTART, NEW_VERSION),
 }
 """Documents that speak of what others have put into the database or the checkout."""
