@@ -40,6 +40,10 @@ servers: $(VENV)/dev.stamp  ## make sure that there is a container engine with t
 bench-quick: servers  ## measure select and claim on both engines
 	@$(BIN)/python -m benchmarks.quick $(ARGS)
 
+.PHONY: bench-upstream
+bench-upstream: servers  ## measure deciding trigger rules on both engines, as runs and mapped instances grow
+	@$(BIN)/python -m benchmarks.upstream $(ARGS)
+
 .PHONY: compare-airflow
 compare-airflow: servers  ## compare decisions with Airflow 3.3.2's on random dags (SEED=1)
 	@tests/compare_airflow/run.sh $(BIN)/python .cache/airflow $(SEED)

@@ -437,7 +437,10 @@ decided AS (
     FROM by_upstreams AS b
 )
 SELECT
-    /*+ SET_VAR(optimizer_switch = 'derived_merge=off,derived_condition_pushdown=off') */
+    /*+
+    SET_VAR(optimizer_switch = 'derived_merge=off,derived_condition_pushdown=off')
+    SET_VAR(tmp_table_size = 268435456)
+    */
     w.dag_id, w.run_id, d.task_id, d.map_index, d.is_placeholder, d.state, d.trigger_rule, d.decision,
     d.reason, d.expected, d.success, d.skipped, d.failed, d.upstream_failed, d.removed,
     d.setups, d.setups_success, d.setups_skipped,
