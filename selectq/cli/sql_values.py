@@ -22,6 +22,7 @@ DEFAULTS: dict[str, Any] = {
     "after_run_id": "",
     "after_task_id": "",
     "after_map_index": -2,
+    "waiting": True,
 }
 FILTER = re.compile(r"\bNULL = (any|all)\b")
 """What the description of a parameter says if it may be left out."""
