@@ -2,6 +2,7 @@
 PYTHON ?= python3
 WORKERS ?= 2
 ARGS ?=
+SEED ?= 1
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -50,6 +51,14 @@ bench: servers  ## measure all workloads on both engines against their targets: 
 .PHONY: bench-peers
 bench-peers: servers  ## measure Airflow's scheduler and claim libraries beside selectq; installs them into .peers
 	@PYTHON=$(PYTHON) $(BIN)/python -m benchmarks.peers $(ARGS)
+
+.PHONY: bench-upstream
+bench-upstream: servers  ## measure deciding trigger rules on both engines, as runs and mapped instances grow
+	@$(BIN)/python -m benchmarks.upstream $(ARGS)
+
+.PHONY: compare-airflow
+compare-airflow: servers  ## compare decisions with Airflow 3.3.2's on random dags (SEED=1)
+	@tests/compare_airflow/run.sh $(BIN)/python .cache/airflow $(SEED)
 
 .PHONY: constraints
 constraints: $(VENV)/dev.stamp  ## pin the releases that are installed in .venv now

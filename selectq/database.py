@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -102,6 +103,19 @@ def set_planner(connection: sa.Connection) -> None:
     """Set them until the transaction ends: one statement, and nothing stays in the session."""
     settings = (sa.func.set_config(name, value, True) for name, value in PLANNER_SETTINGS.items())
     connection.execute(sa.select(*settings))
+
+
+@contextmanager
+def without_nested_loops(connection: sa.Connection) -> Iterator[None]:
+    """Keep PostgreSQL from joining row by row what it expects to be one row, until the block ends; two statements."""
+    if connection.dialect.name != "postgresql":
+        yield
+        return
+    setting = "enable_nestloop"
+    before = connection.scalar(sa.select(sa.func.current_setting(setting), sa.func.set_config(setting, "off", True)))
+    yield
+    # After an error the transaction is lost, and the setting with it.
+    connection.execute(sa.select(sa.func.set_config(setting, before, True)))
 
 
 def check_version(dialect: str, text: str) -> None:

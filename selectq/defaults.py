@@ -26,6 +26,7 @@ DEFAULTS: dict[str, Any] = {
     "after_task_id": "",
     "after_map_index": -2,
     "now": None,
+    "waiting": True,
     "slots": 1,
     "share": 1_000_000,
     "priority_slots": 1,

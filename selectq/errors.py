@@ -15,6 +15,10 @@ class InvalidParameterError(SelectqError, ValueError):
         self.field = field
 
 
+class InvalidDagError(SelectqError, ValueError):
+    """A dag can't be defined like this; the message names the dag, the task or group, the field and the fix."""
+
+
 class UnsupportedDatabaseError(SelectqError):
     """The database is of a kind or version that selectq does not support."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from selectq.errors import InvalidParameterError
 
@@ -59,4 +59,36 @@ def check_key(field: str, value: object) -> tuple[str, str, str, int] | None:
         return None
     if not isinstance(value, tuple) or [type(part) for part in value] != [str, str, str, int]:
         raise InvalidParameterError(field, f"must be a key (dag_id, run_id, task_id, map_index), not {value!r:.80}")
+    return value
+
+
+def check_runs(value: object) -> list[tuple[str, str]]:
+    """Keys (dag_id, run_id) of dag runs, each once, in the order given."""
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
+        raise InvalidParameterError("runs", f"must be keys (dag_id, run_id), not {value!r:.80}")
+    found = list(value)
+    for key in found:
+        if not isinstance(key, tuple) or [type(part) for part in key] != [str, str]:
+            raise InvalidParameterError("runs", f"must be keys (dag_id, run_id), not {key!r:.80}")
+        for part in key:
+            check_text("runs", part)
+    return list(dict.fromkeys(found))
+
+
+def check_ids(field: str, value: object) -> list[str]:
+    """Ids, each once, in the order given."""
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
+        raise InvalidParameterError(field, f"must be a collection of ids, not {value!r:.80}")
+    found = list(value)
+    for name in found:
+        if not isinstance(name, str):
+            raise InvalidParameterError(field, f"an id must be text, not {name!r:.80}")
+        check_text(field, name)
+    return list(dict.fromkeys(found))
+
+
+def check_length(value: object) -> int:
+    """How many items something is expanded over."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST:
+        raise InvalidParameterError("length", f"must be a whole number from 0 to {LARGEST}, not {value!r}")
     return value

@@ -9,7 +9,6 @@ from typing import TextIO
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-import selectq
 from selectq.errors import InvalidParameterError
 
 VERSION_TABLE = "selectq_alembic_version"
@@ -24,7 +23,7 @@ def alembic_config(output: TextIO | None = None, **attributes: object) -> Config
         attributes: for ``migrations/env.py``, which says what they mean.
     """
     config = Config(output_buffer=output)
-    folder = Path(selectq.__file__).parent / "migrations"
+    folder = Path(__file__).parent / "migrations"
     config.set_main_option("script_location", str(folder).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes.update(attributes)

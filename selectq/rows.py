@@ -9,6 +9,12 @@ from uuid import UUID
 Key = tuple[str, str, str, int]
 """(dag_id, run_id, task_id, map_index); map_index -1 = not mapped."""
 
+RunKey = tuple[str, str]
+"""(dag_id, run_id)."""
+
+DECISIONS = ("run", "wait", "skipped", "upstream_failed", "removed")
+"""What a trigger rule can make of a task instance that is not scheduled yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class TaskInstanceRow:
@@ -22,6 +28,11 @@ class TaskInstanceRow:
     @property
     def key(self) -> Key:
         return (self.dag_id, self.run_id, self.task_id, self.map_index)
+
+
+def key_columns(row: TaskInstanceRow) -> dict[str, str | int]:
+    """The key as JSON parameters name its columns."""
+    return {"dag_id": row.dag_id, "run_id": row.run_id, "task_id": row.task_id, "map_index": row.map_index}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +108,55 @@ class Blocked(TaskInstanceRow):
     @property
     def never(self) -> bool:
         return any(reason.never for reason in self.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamCount:
+    """Task instances of one task in one run that are in one state (``upstream/counts``); state None = not scheduled."""
+
+    dag_id: str
+    run_id: str
+    task_id: str
+    is_setup: bool
+    state: str | None
+    instances: int
+
+
+@dataclass(frozen=True, slots=True)
+class Changed(TaskInstanceRow):
+    """A task instance that was put into the state that was decided (``upstream/apply``)."""
+
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(TaskInstanceRow):
+    """What becomes of a task instance that is not scheduled yet (``upstream/decide``).
+
+    ``decision`` is one of ``DECISIONS``. ``reason`` says what decided: ``rule``, ``setups`` (relevant ones that are no
+    direct upstreams), ``scope`` (a teardown waits for what is between its setups and it), ``expansion``, ``delay``
+    (``not_before``), ``past`` (the run before). A row that ``is_placeholder`` stands for instances that are still to
+    be made: ``run`` says that they may be, and the row itself never starts.
+
+    The counts are of the task instances of its direct upstreams that it looks at: ``expected`` in all, those still to
+    come included, and the finished ones by state; ``setups*`` of those of setups alone; ``indirect_setups*`` of
+    relevant setups that are no direct upstreams; ``scope_open`` are the unfinished ones of a teardown's scope.
+    """
+
+    is_placeholder: bool
+    state: str | None
+    trigger_rule: str
+    decision: str
+    reason: str
+    expected: int
+    success: int
+    skipped: int
+    failed: int
+    upstream_failed: int
+    removed: int
+    setups: int
+    setups_success: int
+    setups_skipped: int
+    indirect_setups: int
+    indirect_setups_success: int
+    scope_open: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import TracebackType
 from typing import Self, TypeVar
 from weakref import WeakKeyDictionary
@@ -10,12 +10,15 @@ from weakref import WeakKeyDictionary
 import sqlalchemy as sa
 import stamina
 
-from selectq import selection
+from selectq import selection, upstream
 from selectq.database import READ_COMMITTED, check_server, connect, isolation_of, misplans, set_planner
 from selectq.errors import DatabaseUnreachableError, InvalidParameterError, RetriesExhaustedError, SelectqError
-from selectq.parameters import check_count, check_executor_slots, check_policy, check_text
-from selectq.rows import Blocked, Claimed, Key, Selected
+from selectq.expansion import Expanded, expand
+from selectq.memo import MemoStats, UpstreamCounts, UpstreamMemo
+from selectq.parameters import check_count, check_executor_slots, check_ids, check_policy, check_runs, check_text
+from selectq.rows import Blocked, Claimed, Decision, Key, RunKey, Selected, UpstreamCount
 from selectq.schema_status import check_schema
+from selectq.settle import MOST_ROUNDS, Settled, settle
 
 T = TypeVar("T")
 
@@ -77,6 +80,7 @@ class SchedulerPass:
         self.queued_by = check_text("queued_by", queued_by)
         self.attempts = check_count("attempts", attempts, 100)
         self._connection: sa.Connection | None = None
+        self._memo = UpstreamMemo()
 
     def __enter__(self) -> Self:
         connection = connect(self.engine)
@@ -93,6 +97,7 @@ class SchedulerPass:
             connection.close()
             raise
         self._connection = connection
+        self._memo = UpstreamMemo()
         return self
 
     def __exit__(
@@ -142,6 +147,67 @@ class SchedulerPass:
                 page_size=page_size,
             )
         )
+
+    @property
+    def memo_stats(self) -> MemoStats:
+        """How often the memo of upstream counts answered, asked the database, and dropped an entry in this pass."""
+        return self._memo.stats
+
+    def prefetch_upstream_counts(self, runs: Iterable[RunKey]) -> None:
+        """Count all tasks of these runs in one query; whatever set of upstreams is asked for then takes none.
+
+        Args:
+            runs: (dag_id, run_id) of each.
+        """
+        wanted = check_runs(runs)
+        counted = self._in_transaction(lambda connection: upstream.counts(connection, wanted))
+        self._memo.fill(wanted, counted)
+
+    def upstream_counts(self, dag_id: str, run_id: str, upstream_task_ids: Collection[str]) -> UpstreamCounts:
+        """Task instances of a set of upstream tasks in a run, from the memo of the pass or by one query.
+
+        Every task with the same direct upstreams shares the answer, for the length of the pass or until ``expand``
+        changes how many instances one of them has. For a task in a mapped group, of which each instance looks at its
+        own part, ask ``decide``.
+        """
+        names = check_ids("upstream_task_ids", upstream_task_ids)
+
+        def ask(missing: Collection[str]) -> list[UpstreamCount]:
+            return self._in_transaction(lambda connection: upstream.counts(connection, [(dag_id, run_id)], missing))
+
+        return self._memo.get(dag_id, run_id, names, ask)
+
+    def decide(self, runs: Iterable[RunKey], waiting: bool = True) -> list[Decision]:
+        """What becomes of what is not scheduled yet in these runs; see ``selectq.upstream.decide``."""
+        wanted = check_runs(runs)
+        return self._in_transaction(lambda connection: upstream.decide(connection, wanted, waiting))
+
+    def apply(self, runs: Iterable[RunKey], most_rounds: int = MOST_ROUNDS) -> Settled:
+        """Decide, and put into the states decided, until nothing changes in these runs any more.
+
+        Each round of deciding and applying is a transaction of its own: what was committed stays if a later one fails.
+
+        Args:
+            runs: (dag_id, run_id) of each; what is in a run that is not running is left alone.
+            most_rounds: a bound, at least 1; a chain of skips takes one round per task.
+        """
+        check_count("most_rounds", most_rounds)
+        return settle(
+            check_runs(runs),
+            most_rounds,
+            lambda todo: self.decide(todo, waiting=False),
+            lambda decisions: self._in_transaction(lambda connection: upstream.apply(connection, decisions)),
+        )
+
+    def expand(self, dag_id: str, run_id: str, task_id: str, length: int) -> Expanded:
+        """Make the instances of a mapped task or group; see ``selectq.expansion.expand``.
+
+        Upstream counts that contain a task whose number of instances changed are forgotten, and no others.
+        """
+        done = self._in_transaction(lambda connection: expand(connection, dag_id, run_id, task_id, length))
+        for name in done.grown:
+            self._memo.grew(dag_id, run_id, name)
+        return done
 
     def _in_transaction(self, work: Callable[[sa.Connection], T]) -> T:
         if self._connection is None:

@@ -9,19 +9,35 @@ Ids compare as bytes on both engines: ``COLLATE "C"`` on Postgres, ``utf8mb4_090
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
-
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql, postgresql
+from sqlalchemy.dialects import mysql
 
 from selectq.schema_parsing import add_parsing_tables
+from selectq.schema_types import (
+    ID_LENGTH,
+    KEY_BYTES,
+    MYSQL_OPTIONS,
+    POOL_LENGTH,
+    one_of,
+    state_type,
+    text_type,
+    time_type,
+    within_key_bytes,
+)
+from selectq.schema_upstream import add_upstream
 
-ID_LENGTH = 250
-POOL_LENGTH = 256
-# PostgreSQL refuses index rows over 2,704 bytes: unless INSERT refuses long ids, a claim's UPDATE could fail on them.
-KEY_BYTES = 2600
-"""Most bytes of UTF-8 that the ids of a row (with pool and executor, if it has them) may take together."""
+__all__ = [
+    "ACTIVE_STATES",
+    "ID_LENGTH",
+    "KEY_BYTES",
+    "POOL_LENGTH",
+    "RUN_STATES",
+    "RUN_TYPES",
+    "TI_STATES",
+    "TRIGGER_RULES",
+    "build_metadata",
+    "metadata",
+]
 
 TI_STATES = (
     "scheduled",
@@ -68,33 +84,6 @@ NAMING = {
     "fk": "fk_%(table_name)s_%(referred_table_name)s",
     "pk": "pk_%(table_name)s",
 }
-
-MYSQL_OPTIONS: dict[str, Any] = {
-    "mysql_engine": "InnoDB",
-    "mysql_charset": "utf8mb4",
-    "mysql_collate": "utf8mb4_0900_bin",
-}
-
-
-def text_type(length: int) -> sa.types.TypeEngine[str]:
-    """VARCHAR that compares as UTF-8 bytes on both engines."""
-    return sa.String(length).with_variant(
-        postgresql.VARCHAR(length, collation="C"), "postgresql"
-    ).with_variant(mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_0900_bin"), "mysql")
-
-
-def time_type() -> sa.types.TypeEngine[datetime]:
-    """A point in time to the microsecond; MySQL stores it in UTC without an offset."""
-    return sa.TIMESTAMP(timezone=True).with_variant(mysql.DATETIME(fsp=6), "mysql")
-
-
-def one_of(column: str, values: tuple[str, ...]) -> str:
-    return f"{column} IN ({', '.join(repr(value) for value in values)})"
-
-
-def within_key_bytes(*columns: str) -> str:
-    return f"{' + '.join(f'octet_length({column})' for column in columns)} <= {KEY_BYTES}"
-
 
 def build_metadata(dialect: str = "postgresql") -> sa.MetaData:
     """All tables for one engine.
@@ -193,7 +182,7 @@ def build_metadata(dialect: str = "postgresql") -> sa.MetaData:
         identifier("run_id", primary_key=True),
         identifier("task_id", primary_key=True),
         sa.Column("map_index", sa.Integer, primary_key=True, nullable=False, server_default="-1", autoincrement=False),
-        sa.Column("state", text_type(20)),
+        sa.Column("state", state_type()),
         sa.Column("logical_date", time_type(), comment="copy of the dag run's: part of the selection order"),
         pool_name(server_default="default_pool"),
         number("pool_slots", "1"),
@@ -219,6 +208,7 @@ def build_metadata(dialect: str = "postgresql") -> sa.MetaData:
     )
     add_selection_indexes(task_instance, on_mysql)
     add_parsing_tables(table, text_type, time_type, on_mysql)
+    add_upstream(metadata)
     return metadata
 
 

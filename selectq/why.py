@@ -9,6 +9,9 @@ import sqlalchemy as sa
 
 from selectq.rows import Blocked, Found, Key, Reason
 from selectq.selection import blocked_by, select, task_instances
+from selectq.why_unscheduled import unscheduled
+
+UNDECIDED = (None, "up_for_retry", "up_for_reschedule")
 
 UNITS = {
     "max_active_tasks": "max_active_tasks of dag run {0} {1}",
@@ -24,7 +27,8 @@ class Why:
     """What keeps one task instance from starting.
 
     ``verdict`` is ``may start``, ``waits``, ``never`` (not unless somebody changes a limit) or ``not waiting`` (its
-    state is not ``scheduled``); ``place`` is its place among those that may start, from 1.
+    state is not ``scheduled``); of one that is not scheduled yet ``waits``, ``may be scheduled``, or the state that its
+    upstreams give it. ``place`` is its place among those that may start, from 1.
     """
 
     key: Key
@@ -53,8 +57,11 @@ def why(
         SchemaVersionError: the tables are missing.
     """
     found = task_instances(connection, dag_id, run_id, task_id, map_index, page_size)
+    undecided: dict[Key, tuple[str, str]] = {}
+    if any(row.state in UNDECIDED for row in found):
+        undecided = unscheduled(connection, dag_id, run_id, task_id)
     if not any(row.state == "scheduled" for row in found):
-        return [explain(row) for row in found]
+        return [explain(row, undecided=undecided.get(row.key)) for row in found]
     admitted = select(connection, max_tis, executor_slots)
     places = {row.key: place for place, row in enumerate(admitted, start=1)}
     blocked = blocked_by(
@@ -69,10 +76,20 @@ def why(
         admitted=admitted,
     )
     by_key = {row.key: row for row in blocked}
-    return [explain(row, by_key.get(row.key), places.get(row.key), len(admitted)) for row in found]
+    return [
+        explain(row, by_key.get(row.key), places.get(row.key), len(admitted), undecided.get(row.key)) for row in found
+    ]
 
 
-def explain(row: Found, blocked: Blocked | None = None, place: int | None = None, admitted: int = 0) -> Why:
+def explain(
+    row: Found,
+    blocked: Blocked | None = None,
+    place: int | None = None,
+    admitted: int = 0,
+    undecided: tuple[str, str] | None = None,
+) -> Why:
+    if undecided is not None:
+        return Why(row.key, row.state, *undecided)
     if blocked is not None:
         verdict = "never" if blocked.never else "waits"
         text = "; ".join(sentence(reason, row.pool_slots) for reason in blocked.reasons)

@@ -9,12 +9,14 @@ from selectq.revisions import VERSION_TABLE
 POSTGRESQL = {
     "relation": "SELECT relname, relkind FROM pg_class WHERE relnamespace = current_schema()::regnamespace",
     "column": """
-        SELECT c.relname, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated,
+        SELECT c.relname, row_number() OVER (PARTITION BY c.oid ORDER BY a.attnum), a.attname,
+               format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated,
                (SELECT collname FROM pg_collation WHERE oid = a.attcollation), pg_get_expr(d.adbin, d.adrelid),
                col_description(c.oid, a.attnum)
         FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
              LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0
+        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
+              AND a.attnum > 0 AND NOT a.attisdropped
     """,
     "index": "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema()",
     "constraint": """
@@ -39,11 +41,13 @@ def dump_mysql(connection: sa.Connection) -> list[str]:
     names = connection.scalars(
         sa.text("SELECT table_name FROM information_schema.tables WHERE table_schema = database()")
     ).all()
-    return [with_sorted_keys(connection.execute(sa.text(f"SHOW CREATE TABLE `{name}`")).one()[1]) for name in names]
+    return [in_order(connection.execute(sa.text(f"SHOW CREATE TABLE `{name}`")).one()[1]) for name in names]
 
 
-def with_sorted_keys(statement: str) -> str:
-    """MySQL lists indexes in the order in which they were made, and SQLAlchemy makes those of a table in no order."""
+def in_order(statement: str) -> str:
+    """MySQL prints indexes as they were made; in which order that was makes no difference."""
     lines = statement.splitlines()
-    keys = sorted(line for line in lines if line.startswith("  KEY"))
-    return "\n".join(keys.pop(0) if line.startswith("  KEY") else line for line in lines)
+    keys = [at for at, line in enumerate(lines) if line.startswith("  KEY ")]
+    for at, line in zip(keys, sorted(lines[at].rstrip(",") for at in keys), strict=True):
+        lines[at] = line + ","
+    return "\n".join(lines)

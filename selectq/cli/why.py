@@ -40,6 +40,7 @@ def command(
 ) -> None:
     """Say what keeps a task instance from starting: which limit, how full, what would let it go.
 
+    Of one that is not scheduled yet: its trigger rule, what that counts, and the tasks that it waits for.
     Without MAP_INDEX, all instances of a mapped task. Changes and locks nothing.
 
     \b

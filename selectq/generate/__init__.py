@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 
 from selectq.catalogue import DIALECTS
-from selectq.generate import blocked, lookup, pools, usage
+from selectq.generate import blocked, lookup, pools, upstream, usage
 from selectq.generate.render import Generated, file_text
 
 BUILDERS: tuple[Callable[[str], Generated], ...] = (
@@ -17,6 +17,7 @@ BUILDERS: tuple[Callable[[str], Generated], ...] = (
     usage.usage_by_task,
     blocked.blocked_by,
     lookup.task_instances,
+    upstream.counts,
 )
 
 

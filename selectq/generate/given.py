@@ -35,6 +35,32 @@ def keys(dialect: str, name: str) -> sa.CTE:
     return raw(sql, *TEXT_KEYS, "map_index").cte("given")
 
 
+def runs(dialect: str, name: str) -> sa.CTE:
+    """Rows (dag_id, run_id) of a parameter ``[{"dag_id", "run_id"}, ...]``."""
+    columns = ("dag_id", "run_id")
+    if dialect == "mysql":
+        paths = ", ".join(f"{key} VARCHAR({ID_LENGTH}) PATH '$.{key}'" for key in columns)
+        bare = ", ".join(f"j.{key} {BYTES} AS {key}" for key in columns)
+        sql = f"SELECT {bare} FROM JSON_TABLE(:{name}, '$[*]' COLUMNS ({paths})) AS j"
+    else:
+        bare = ", ".join(f"j.{key}" for key in columns)
+        types = ", ".join(f"{key} TEXT" for key in columns)
+        sql = f"SELECT {bare} FROM jsonb_to_recordset(CAST(:{name} AS JSONB)) AS j({types})"
+    return raw(sql, *columns).cte("given")
+
+
+def texts(dialect: str, name: str, column: str) -> sa.CTE:
+    """Rows (column) of a parameter that is a list of texts."""
+    if dialect == "mysql":
+        sql = (
+            f"SELECT j.{column} {BYTES} AS {column} "
+            f"FROM JSON_TABLE(:{name}, '$[*]' COLUMNS ({column} VARCHAR({ID_LENGTH}) PATH '$')) AS j"
+        )
+    else:
+        sql = f"SELECT j.{column} FROM jsonb_array_elements_text(CAST(:{name} AS JSONB)) AS j({column})"
+    return raw(sql, column).cte("listed")
+
+
 def executor_limit(dialect: str) -> sa.CTE:
     """Rows (executor, free) of the parameter ``executor_slots``."""
     if dialect == "mysql":

@@ -18,6 +18,8 @@ from selectq.plans.values import Selecting
 
 Progress = Callable[[str], None]
 
+AREA = "selection/"
+
 
 @dataclass
 class Found:
@@ -48,7 +50,7 @@ def look(
         SelectqError: as ``scratch_database`` and ``explain`` do.
     """
     # What changes rows comes last: even rolled back, it leaves pages behind that the planner takes into account.
-    wanted = sorted(queries, key=lambda query: (query.header["locks"] != "none", query.id))
+    wanted = sorted(held(queries), key=lambda query: (query.header["locks"] != "none", query.id))
     found = Found("")
     for name, workload in workloads:
         progress(f"loading {name}, {workload.rows:,} rows")
@@ -140,4 +142,9 @@ def update(found: Found, catalogue: Catalogue, folder: Path) -> list[Path]:
 
 def queries_for(server: str, catalogue: Catalogue) -> dict[str, Query]:
     """By id."""
-    return {query.id: query for query in catalogue if query.dialect == server.partition("-")[0]}
+    return {query.id: query for query in held(catalogue) if query.dialect == server.partition("-")[0]}
+
+
+def held(queries: Iterable[Query]) -> list[Query]:
+    """Those that are held against baselines: the workloads fill only the tables that a selection reads."""
+    return [query for query in queries if query.name.startswith(AREA)]

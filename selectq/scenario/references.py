@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from selectq.rows import Key
 from selectq.scenario.fields import Place, shorten
 from selectq.scenario.key_bytes import check_key_bytes
-from selectq.scenario.model import Expectation, Group, Scenario
+from selectq.scenario.model import Expectation, Group, Scenario, Task
+from selectq.scenario.trigger_model import TriggerScenario, TriggerTask
 
 MOST_ROWS = 5_000_000
 """Most task instances of one file; more is a slip of the finger, and would take hours to load."""
@@ -26,20 +27,39 @@ def check_references(scenario: Scenario, top: Place) -> None:
         ScenarioError: a dag, dag run, task or row that is not listed, a row listed twice, too many rows, ids of an edge
             between tasks that are too long together.
     """
-    Checker(scenario, top).check()
+    checker = Checker(scenario, top)
+    checker.check_world()
+    for index, step in enumerate(scenario.steps):
+        place = checker.check_changes(index, step.finish, step.set_state)
+        checker.check_expectation(place.field("expect"), step.expect)
+
+
+def check_trigger_references(scenario: TriggerScenario, top: Place) -> None:
+    """As ``check_references``, for a scenario of kind ``trigger``.
+
+    Raises:
+        ScenarioError: as there.
+    """
+    checker = Checker(scenario, top)
+    checker.check_world()
+    for index, step in enumerate(scenario.steps):
+        place = checker.check_changes(index, step.finish, step.set_state)
+        checker.need_rows(place.field("expect").field("decisions"), step.decisions)
 
 
 class Checker:
-    def __init__(self, scenario: Scenario, top: Place) -> None:
+    def __init__(self, scenario: Scenario | TriggerScenario, top: Place) -> None:
         self.scenario = scenario
         self.top = top
         self.dags = {dag.dag_id for dag in scenario.dags}
         self.tasks = {(task.dag_id, task.task_id) for task in scenario.tasks}
         self.runs = {(run.dag_id, run.run_id) for run in scenario.dag_runs}
 
-    def check(self) -> None:
+    def check_world(self) -> None:
+        """Dags, tasks, runs and rows."""
         scenario = self.scenario
-        for index, task in enumerate(scenario.tasks):
+        tasks: Sequence[Task | TriggerTask] = scenario.tasks
+        for index, task in enumerate(tasks):
             place = self.top.field("tasks").item(index)
             self.need_dag(place, task.dag_id)
             for number, upstream in enumerate(task.upstream):
@@ -52,11 +72,13 @@ class Checker:
         for index, run in enumerate(scenario.dag_runs):
             self.need_dag(self.top.field("dag_runs").item(index), run.dag_id)
         self.ranges = self.check_instances()
-        for index, step in enumerate(scenario.steps):
-            place = self.top if index == 0 else self.top.field("then").item(index - 1)
-            self.need_rows(place.field("finish"), step.finish)
-            self.need_rows(place.field("set"), (key for key, _ in step.set_state))
-            self.check_expectation(place.field("expect"), step.expect)
+
+    def check_changes(self, index: int, finish: Iterable[Key], set_state: Iterable[tuple[Key, str | None]]) -> Place:
+        """What happens before a step; returns the place of the step."""
+        place = self.top if index == 0 else self.top.field("then").item(index - 1)
+        self.need_rows(place.field("finish"), finish)
+        self.need_rows(place.field("set"), (key for key, _ in set_state))
+        return place
 
     def check_instances(self) -> Ranges:
         total = 0

@@ -8,14 +8,18 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from selectq import schema, selection
+from selectq import selection
 from selectq.database import connect
 from selectq.rows import Blocked, Key, Selected
+from selectq.scenario.changes import make_changes
 from selectq.scenario.compare import compare, show, some
 from selectq.scenario.filequeue import QueueStep, run_queue
 from selectq.scenario.filequeue_model import QueueScenario
-from selectq.scenario.load import load
+from selectq.scenario.format import AnyScenario
+from selectq.scenario.load import load, load_trigger
 from selectq.scenario.model import Scenario, Step
+from selectq.scenario.trigger_model import TriggerScenario
+from selectq.scenario.trigger_replay import TriggerStepResult, run_trigger_step
 
 ROWS_PER_PAGE = 100_000
 """Each page costs a walk over all that is blocked, so few large ones; memory grows with this."""
@@ -29,7 +33,6 @@ class StepResult:
     blocked: dict[Key, tuple[str, ...]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Its part of what ``selectq replay --json`` prints."""
         return {
             "selected": [list(key) for key in self.selected],
             "blocked": [{"key": list(key), "by": list(by)} for key, by in self.blocked.items()],
@@ -42,7 +45,7 @@ class ReplayResult:
 
     case: str
     engine: str
-    steps: tuple[StepResult, ...] | tuple[QueueStep, ...]
+    steps: tuple[StepResult | TriggerStepResult | QueueStep, ...]
     differences: tuple[str, ...]
 
     @property
@@ -61,7 +64,7 @@ class ReplayResult:
         }
 
 
-def replay(engine: sa.Engine, scenario: Scenario | QueueScenario) -> ReplayResult:
+def replay(engine: sa.Engine, scenario: AnyScenario) -> ReplayResult:
     """Run a scenario in one transaction that is rolled back: the tables, which must be empty, are empty afterwards.
 
     Raises:
@@ -72,23 +75,31 @@ def replay(engine: sa.Engine, scenario: Scenario | QueueScenario) -> ReplayResul
             ticks, wrong = run_queue(connection, scenario)
             connection.rollback()
         return ReplayResult(scenario.id, engine.dialect.name, tuple(ticks), tuple(wrong))
-    steps: list[StepResult] = []
+    results: list[StepResult | TriggerStepResult] = []
     differences: list[str] = []
     with connect(engine) as connection:
-        load(connection, scenario)
-        for number, step in enumerate(scenario.steps, start=1):
-            result, wrong = run_step(connection, step)
-            steps.append(result)
-            differences += [f"step {number}: {sentence}" for sentence in wrong]
+        for number, (result, found) in enumerate(run_steps(connection, scenario), start=1):
+            results.append(result)
+            differences += [f"step {number}: {sentence}" for sentence in found]
         connection.rollback()
-    return ReplayResult(scenario.id, engine.dialect.name, tuple(steps), tuple(differences))
+    return ReplayResult(scenario.id, engine.dialect.name, tuple(results), tuple(differences))
+
+
+def run_steps(
+    connection: sa.Connection, scenario: Scenario | TriggerScenario
+) -> Iterator[tuple[StepResult | TriggerStepResult, list[str]]]:
+    if isinstance(scenario, TriggerScenario):
+        load_trigger(connection, scenario)
+        for trigger_step in scenario.steps:
+            yield run_trigger_step(connection, scenario, trigger_step)
+        return
+    load(connection, scenario)
+    for step in scenario.steps:
+        yield run_step(connection, step)
 
 
 def run_step(connection: sa.Connection, step: Step) -> tuple[StepResult, list[str]]:
-    for key in step.finish:
-        set_state(connection, key, "success")
-    for key, state in step.set_state:
-        set_state(connection, key, state)
+    make_changes(connection, step.finish, step.set_state)
     admitted = selection.select(connection, step.max_tis)
     selected = tuple(row.key for row in admitted)
     blocked = {
@@ -107,11 +118,3 @@ def all_blocked(connection: sa.Connection, max_tis: int, admitted: list[Selected
     while page := selection.blocked_by(connection, max_tis, after=after, page_size=ROWS_PER_PAGE, admitted=admitted):
         yield from page
         after = page[-1].key
-
-
-def set_state(connection: sa.Connection, key: Key, state: str | None) -> None:
-    """Move a row by hand; a claim on it is void then."""
-    table = schema.metadata.tables["task_instance"]
-    names = ("dag_id", "run_id", "task_id", "map_index")
-    row = [table.c[name] == value for name, value in zip(names, key, strict=True)]
-    connection.execute(sa.update(table).where(*row).values(state=state, claim_token=None))

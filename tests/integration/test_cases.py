@@ -1,4 +1,4 @@
-"""Every public case of kind ``select``, replayed on every engine."""
+"""Every public case of the kinds that are supported, replayed on every engine."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import sqlalchemy as sa
 from selectq.scenario.format import read_scenario_file
 from selectq.scenario.replay import replay
 from tests.case_worlds import select_cases
+from tests.trigger_worlds import trigger_cases
 from tests.world_tables import states
 
 
-@pytest.mark.parametrize("path", select_cases(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*select_cases(), *trigger_cases()], ids=lambda path: path.stem)
 def test_cases(engine: sa.Engine, path: Path) -> None:
     result = replay(engine, read_scenario_file(path))
     assert result.differences == ()

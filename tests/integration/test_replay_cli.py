@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+import yaml
 from click.testing import CliRunner, Result
 
 from selectq import schema, scratch
@@ -20,7 +21,7 @@ from selectq.scenario.model import Scenario
 from tests.case_worlds import CASES
 
 RIGHT = CASES / "wide-task-overtaken-by-narrow.yaml"
-UNSUPPORTED = CASES / "teardown-follows-its-setup.yaml"
+UNSUPPORTED = CASES / "branch-skip-must-not-hit-running.yaml"
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_wrong_files_are_named_and_the_others_run(engine_url: str, wrong: Path, 
     assert result.exit_code == 2
     assert result.stderr.splitlines() == [
         f"error   {wrong}: pools[0].slots: expected a whole number from -1 to 2147483647, found the text 'two'",
-        f"error   {UNSUPPORTED}: kind: expected select or filequeue, found trigger, which is not supported yet",
+        f"error   {UNSUPPORTED}: kind: expected select, trigger or filequeue, found state, which is not supported yet",
         "error   absent.yaml: expected a scenario file, found none to read: No such file or directory",
     ]
     assert [line.split()[0] for line in result.stdout.splitlines()] == ["ok", "differs", "step", "1"]
@@ -208,3 +209,34 @@ def test_help_has_an_example() -> None:
     result = run("--help")
     assert result.exit_code == 0
     assert "selectq replay tests/cases/" in result.stdout
+
+
+TEARDOWNS = CASES / "teardown-follows-its-setup.yaml"
+
+
+def test_json_of_trigger_rules_has_the_decisions_of_each_step(engine_url: str, tmp_path: Path) -> None:
+    case = yaml.safe_load(TEARDOWNS.read_text())
+    key = {"dag_id": "dag_a", "run_id": "r1", "map_index": -1}
+    case["then"] = [
+        {
+            "finish": [{**key, "task_id": "make3"}],
+            "set": [{**key, "task_id": "clean2", "state": "running"}, {**key, "task_id": "work3", "state": None}],
+            "expect": {"decisions": [{**key, "task_id": "clean3", "decision": "run"}]},
+        }
+    ]
+    path = tmp_path / "steps.yaml"
+    path.write_text(yaml.safe_dump(case))
+    result = run(path, "--json", db=engine_url)
+    assert result.exit_code == 1
+    [line] = lines(result)
+    names = ("clean1", "clean2", "clean3")
+    first, second = [{tuple(d["key"]): d["decision"] for d in step["decisions"]} for step in line["steps"]]
+    assert first == {
+        ("dag_a", "r1", name, -1): decision
+        for name, decision in zip(names, ("run", "skipped", "upstream_failed"), strict=True)
+    }
+    assert second == {
+        ("dag_a", "r1", name, -1): decision
+        for name, decision in {"clean1": "run", "work3": "run", "clean3": "wait"}.items()
+    }
+    assert line["differences"] == ["step 2: (dag_a, r1, clean3, -1): expected run, got wait"]

@@ -11,14 +11,17 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
+from selectq import dags
 from selectq.catalogue import Query, default_catalogue
 from selectq.cli import main
+from selectq.defining import store_dag
 from selectq.executor import FROM_DATABASE, query_for, run, run_count
 from tests.oracle import Dag, Instance, Pool, Run, Task, World
 from tests.world_tables import states, store
 
 DAG = "it's \\ \"d\" 'é' %s %(x)s :page\n\t-- /* `a` */ \\' 😀"
 RUN, TASK, POOL = "run\\", "'task'", "\\'pool"
+UP = '"up"'
 TOKENS = ["0" * 31 + "1", "a" * 32]
 KEYS = [{"dag_id": DAG, "run_id": RUN, "task_id": TASK, "map_index": index} for index in (0, 1)]
 VALUES: dict[str, Any] = {
@@ -30,6 +33,7 @@ VALUES: dict[str, Any] = {
     "claimed": [[*key.values(), token] for key, token in zip(KEYS, TOKENS, strict=True)],
     "claims": [[*key.values(), POOL, token] for key, token in zip(KEYS, TOKENS, strict=True)],
     "dag_id": DAG,
+    "decisions": [{"dag_id": DAG, "run_id": RUN, "task_id": UP, "map_index": -1, "state": None, "decision": "run"}],
     "depth": 4,
     "executor_slots": {"": 7, "it's \\": 1},
     "groups": [],
@@ -47,7 +51,10 @@ VALUES: dict[str, Any] = {
     "reach": 100,
     "room": 2,
     "run_id": RUN,
+    "runs": [{"dag_id": DAG, "run_id": RUN}],
     "task_id": TASK,
+    "task_ids": [UP, TASK],
+    "waiting": True,
 }
 SPECIAL: dict[str, dict[str, Any]] = {
     "selection/blocked_by": {"admitted": [[DAG, RUN, TASK, 0], [DAG, RUN, TASK, 1]]},
@@ -60,6 +67,7 @@ CLOCK = {"queued_dttm"}
 def connection(engine: sa.Engine) -> Iterator[sa.Connection]:
     """One full run of awkward names; what a test does is rolled back."""
     instances = {(DAG, RUN, TASK, index): Instance("scheduled", POOL) for index in range(4)}
+    instances[DAG, RUN, UP, -1] = Instance(None, POOL)
     instances[DAG, RUN, "active", -1] = Instance("running", POOL, executor="it's \\")
     world = World(
         {POOL: Pool(3), "default_pool": Pool(-1)},
@@ -68,8 +76,10 @@ def connection(engine: sa.Engine) -> Iterator[sa.Connection]:
         {(DAG, RUN): Run("running", datetime(2026, 1, 1, tzinfo=UTC))},
         instances,
     )
+    tasks = [dags.Task(UP), dags.Task(TASK, [UP], is_mapped=True, max_active_tis_per_dag=2)]
     with engine.begin() as filling:
         store(filling, world)
+        store_dag(filling, dags.Dag(DAG, tasks, max_active_tasks=3))
     with engine.connect() as open_connection:
         yield open_connection
 

@@ -1,0 +1,1 @@
+"""Decisions of the real Airflow against selectq's: ``make compare-airflow``."""
