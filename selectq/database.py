@@ -107,15 +107,21 @@ def set_planner(connection: sa.Connection) -> None:
 
 @contextmanager
 def without_nested_loops(connection: sa.Connection) -> Iterator[None]:
-    """Keep PostgreSQL from joining row by row what it expects to be one row, until the block ends; two statements."""
+    """For a statement about whole runs, on PostgreSQL, until the block ends; two statements.
+
+    It would join row by row what it expects to be one row, and look rows up one by one that are wanted all.
+    """
     if connection.dialect.name != "postgresql":
         yield
         return
-    setting = "enable_nestloop"
-    before = connection.scalar(sa.select(sa.func.current_setting(setting), sa.func.set_config(setting, "off", True)))
+    wanted = {"enable_nestloop": "off", "enable_seqscan": "on", "random_page_cost": "1.1"}
+    now = [sa.func.current_setting(name) for name in wanted]
+    then = [sa.func.set_config(name, value, True) for name, value in wanted.items()]
+    before = connection.execute(sa.select(*now, *then)).one()[: len(wanted)]
     yield
-    # After an error the transaction is lost, and the setting with it.
-    connection.execute(sa.select(sa.func.set_config(setting, before, True)))
+    # After an error the transaction is lost, and the settings with it.
+    back = zip(wanted, before, strict=True)
+    connection.execute(sa.select(*(sa.func.set_config(name, value, True) for name, value in back)))
 
 
 def check_version(dialect: str, text: str) -> None:

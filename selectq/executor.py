@@ -34,8 +34,8 @@ FROM_DATABASE: dict[str, Callable[[Any], Any]] = {
     "json": lambda value: json.loads(value) if isinstance(value, str) else value,
 }
 
-NATIVE = {"postgresql": frozenset({"text", "integer", "boolean", "uuid"})}
-"""Types of which a driver already returns what is declared."""
+NATIVE = {"postgresql": frozenset({"text", "boolean", "uuid"})}
+"""Types of which a driver already returns what is declared; sums of integers it returns as decimals."""
 
 
 @functools.lru_cache(maxsize=256)

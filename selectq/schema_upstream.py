@@ -27,7 +27,8 @@ def add_upstream(metadata: sa.MetaData) -> None:
     # The primary key and the state: all that counting needs, without a look at the rows.
     counted = ("dag_id", "run_id", "task_id", "map_index", "state")
     sa.Index("ix_task_instance_upstream", *(task_instance.c[name] for name in counted))
-    sa.Index("ix_task_task_no", task.c.dag_id, task.c.task_no)
+    # Not led by dag_id: no other look-up of a task can be taken to it.
+    sa.Index("ix_task_task_no", task.c.task_no, task.c.dag_id)
     sa.Index("ix_dag_run_logical_date", *(metadata.tables["dag_run"].c[name] for name in ("dag_id", "logical_date")))
     add_groups(metadata)
     add_relations(metadata)

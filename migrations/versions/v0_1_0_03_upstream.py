@@ -102,7 +102,7 @@ def create_indexes() -> None:
     # The primary key and the state: all that counting needs, without a look at the rows.
     counted = ["dag_id", "run_id", "task_id", "map_index", "state"]
     op.create_index(op.f("ix_task_instance_upstream"), "task_instance", counted)
-    op.create_index(op.f("ix_task_task_no"), "task", ["dag_id", "task_no"])
+    op.create_index(op.f("ix_task_task_no"), "task", ["task_no", "dag_id"])
     op.create_index(op.f("ix_dag_run_logical_date"), "dag_run", ["dag_id", "logical_date"])
 
 

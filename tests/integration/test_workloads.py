@@ -32,16 +32,16 @@ PASSED_OVER = {
 
 # Of 1,000 rows with 200 of history: what all tables hold, on every engine; seeds 1 and 2.
 DIGESTS = {
-    "uniform": ("5f42a43cb04892b0", "f2e38d9706076db4"),
-    "hot-pool": ("4a8492a9605daebb", "ff99c76035a46560"),
-    "flood": ("ef75118cde31735b", "86d0cc5a7f8b9ec5"),
-    "floods": ("2f6617b45c82204b", "37ea3b755dce4ea2"),
-    "run-limits": ("8ffe1bc261a50ac8", "5371a449b1a10cb9"),
-    "cross": ("d0b3e882071e79bf", "3e132ba32cf02f93"),
-    "wide": ("927c23bedc589b47", "638f9af424910c3a"),
-    "many-pools": ("90c21a39f3861ef4", "d467e5d13f0a2ba9"),
-    "one-priority": ("45e842cf81584f7a", "17e86e398ccced5c"),
-    "all-priorities": ("58ee30b0a0ebb0ce", "dbcbce5e6e59bd08"),
+    "uniform": ("63ea16e5a6362b60", "092dfe6ffe6de99d"),
+    "hot-pool": ("9d24a9c475408185", "24c3b04713a2bc5c"),
+    "flood": ("fdd11b1d15372b56", "bf8a4f156f94421d"),
+    "floods": ("17f10a906aa3a0a6", "f68b970622c76a2e"),
+    "run-limits": ("251d68b3ad4692e9", "cc8e50ce6f51bc38"),
+    "cross": ("e2c760be90b04e6a", "51ab6b1aa595ad17"),
+    "wide": ("db1ca2837484711b", "0853de02edaf7765"),
+    "many-pools": ("655f9b87c58eb85c", "c084bc431803dc74"),
+    "one-priority": ("9078118f1805ad4b", "ee9770e3ca9bec04"),
+    "all-priorities": ("bc9fc339bc7cf7c8", "a4fa278e0acdb94e"),
 }
 
 
