@@ -29,6 +29,7 @@ PARSING = "docs/parsing.md"
 GO_ON_FROM = {
     "README.md": (QUICKSTART,),
     "docs/howto/why-is-my-task-not-running.md": (QUICKSTART,),
+    "docs/how-fast.md": (QUICKSTART,),
     "docs/trigger-rules.md": (QUICKSTART,),
     "docs/reference/cli.md": (QUICKSTART, NEW_VERSION, PARSING),
 }
