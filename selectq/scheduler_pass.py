@@ -5,37 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import TracebackType
 from typing import Self, TypeVar
-from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
-import stamina
 
 from selectq import selection, upstream
-from selectq.database import READ_COMMITTED, check_server, connect, isolation_of, misplans, set_planner
-from selectq.errors import DatabaseUnreachableError, InvalidParameterError, RetriesExhaustedError, SelectqError
+from selectq.database import connect, set_planner
+from selectq.errors import InvalidParameterError, SelectqError
 from selectq.expansion import Expanded, expand
 from selectq.memo import MemoStats, UpstreamCounts, UpstreamMemo
 from selectq.parameters import check_count, check_executor_slots, check_ids, check_policy, check_runs, check_text
 from selectq.rows import Blocked, Claimed, Decision, Key, RunKey, Selected, UpstreamCount
-from selectq.schema_status import check_schema
 from selectq.settle import MOST_ROUNDS, Settled, settle
+from selectq.transactions import CHECKED, fit, in_transaction
 
 T = TypeVar("T")
 
-CHECKED: WeakKeyDictionary[sa.Engine, bool] = WeakKeyDictionary()
-"""Engines whose server and schema were found right, once for all passes: does the planner need its settings set?"""
-
-RETRIED_SQLSTATES = {"40001", "40P01"}
-RETRIED_MYSQL_ERRORS = {1205, 1213}
-
-
-def is_conflict(error: Exception) -> bool:
-    """Deadlock, serialisation failure or (MySQL) lock wait timeout: the transaction is gone, and may be run again."""
-    if not isinstance(error, sa.exc.DBAPIError) or error.orig is None:
-        return False
-    code = error.orig.args[0] if error.orig.args else None
-    return getattr(error.orig, "sqlstate", None) in RETRIED_SQLSTATES or code in RETRIED_MYSQL_ERRORS
-
+ARRIVED = "; whether a commit under way arrived, the claim tokens in task_instance tell"
 
 class SchedulerPass:
     """One pass, as a context manager; holds one connection from entry to exit.
@@ -85,18 +70,10 @@ class SchedulerPass:
     def __enter__(self) -> Self:
         connection = connect(self.engine)
         try:
-            if self.engine not in CHECKED:
-                check_server(connection)
-                check_schema(connection)
-                CHECKED[self.engine] = misplans(connection)
-            isolation = isolation_of(connection)
-            connection.rollback()
-            if isolation != READ_COMMITTED:
-                connection = connection.execution_options(isolation_level=READ_COMMITTED)
+            self._connection = fit(connection)
         except BaseException:
             connection.close()
             raise
-        self._connection = connection
         self._memo = UpstreamMemo()
         return self
 
@@ -212,23 +189,10 @@ class SchedulerPass:
     def _in_transaction(self, work: Callable[[sa.Connection], T]) -> T:
         if self._connection is None:
             raise SelectqError("the pass is not open; use it as 'with SchedulerPass(engine) as p:'")
-        connection = self._connection
-        try:
-            attempts = stamina.retry_context(is_conflict, attempts=self.attempts, wait_initial=0.02, wait_max=0.5)
-            for attempt in attempts:
-                with attempt, connection.begin():
-                    if CHECKED[self.engine]:
-                        set_planner(connection)
-                    return work(connection)
-        except sa.exc.DBAPIError as error:
-            if error.connection_invalidated:
-                raise DatabaseUnreachableError(
-                    f"the connection was lost: {error.orig}. What was not committed is undone; "
-                    "whether a commit under way arrived, the claim tokens in task_instance tell"
-                ) from error
-            if is_conflict(error):
-                raise RetriesExhaustedError(
-                    f"gave up after {self.attempts} attempts, nothing was committed: {error.orig}"
-                ) from error
-            raise
-        raise AssertionError("unreachable: the loop returns or raises")
+
+        def planned(connection: sa.Connection) -> T:
+            if CHECKED[self.engine]:
+                set_planner(connection)
+            return work(connection)
+
+        return in_transaction(self._connection, planned, self.attempts, ARRIVED)

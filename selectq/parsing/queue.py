@@ -7,13 +7,11 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
-import stamina
 
-from selectq.database import READ_COMMITTED, check_server, connect, isolation_of
-from selectq.errors import DatabaseUnreachableError, InvalidParameterError, RetriesExhaustedError
+from selectq.database import connect
+from selectq.errors import InvalidParameterError
 from selectq.parameters import check_count, check_text
 from selectq.parsing import statements
 from selectq.parsing.checked import check_bundle
@@ -21,14 +19,9 @@ from selectq.parsing.folder import list_folder
 from selectq.parsing.rows import Arrival, ClaimedFile, FileKey, FoundFile, Metrics, Scanned, Waiting
 from selectq.parsing.scan import parts, scan_part
 from selectq.parsing.settings import Settings
-from selectq.scheduler_pass import is_conflict
-from selectq.schema_status import check_schema
+from selectq.transactions import fit, in_transaction
 
 T = TypeVar("T")
-
-CHECKED: WeakKeyDictionary[sa.Engine, bool] = WeakKeyDictionary()
-"""Engines whose server and tables were found right."""
-
 
 class ParseQueue:
     """Which dag file is read next. Any number of these, in any number of processes, work on the same tables.
@@ -165,32 +158,5 @@ class ParseQueue:
         return self._clock() if self._clock else None
 
     def _in_transaction(self, work: Callable[[sa.Connection], T]) -> T:
-        with connect(self.engine) as opened:
-            try:
-                connection = self._ready(opened)
-                attempts = stamina.retry_context(is_conflict, attempts=self.attempts, wait_initial=0.02, wait_max=0.5)
-                for attempt in attempts:
-                    with attempt, connection.begin():
-                        return work(connection)
-            except sa.exc.DBAPIError as error:
-                if error.connection_invalidated:
-                    raise DatabaseUnreachableError(
-                        f"the connection was lost: {error.orig}. What was not committed is undone"
-                    ) from error
-                if is_conflict(error):
-                    raise RetriesExhaustedError(
-                        f"gave up after {self.attempts} attempts, nothing was committed: {error.orig}"
-                    ) from error
-                raise
-        raise AssertionError("unreachable: the loop returns or raises")
-
-    def _ready(self, connection: sa.Connection) -> sa.Connection:
-        if self.engine not in CHECKED:
-            check_server(connection)
-            check_schema(connection)
-            CHECKED[self.engine] = True
-        isolation = isolation_of(connection)
-        connection.rollback()
-        if isolation == READ_COMMITTED:
-            return connection
-        return connection.execution_options(isolation_level=READ_COMMITTED)
+        with connect(self.engine) as connection:
+            return in_transaction(fit(connection), work, self.attempts)
