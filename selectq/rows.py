@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 Key = tuple[str, str, str, int]
@@ -53,6 +54,12 @@ class Selected(TaskInstanceRow):
     task_free: int | None
     task_in_run_free: int | None
     executor_free: int | None
+
+
+def selected_of(row: dict[str, Any]) -> Selected:
+    """A row of ``selection/select_executable``, less what it says of the call."""
+    del row["more"]
+    return Selected(**row)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from selectq.claims import claims_of, holders_of
 from selectq.database import check_isolation
 from selectq.executor import query_for, run
 from selectq.parameters import check_count, check_executor_slots, check_key, check_map_index, check_policy, check_text
-from selectq.rows import Blocked, Claimed, Found, Key, Reason, Selected
+from selectq.rows import Blocked, Claimed, Found, Key, Reason, Selected, selected_of
 
 CLAIM_ROUNDS = 5
 """Most turns of select, lock and claim in one call; a further one is needed only if others took what was selected."""
@@ -42,13 +42,7 @@ def select(
     if connection.dialect.name == "mysql":
         return selection_mysql.select(connection, max_tis, slots)
     query = query_for(connection, "selection/select_executable")
-    return as_selected(run(connection, query, max_tis=max_tis, executor_slots=slots))
-
-
-def as_selected(rows: Sequence[dict[str, Any]]) -> list[Selected]:
-    for row in rows:
-        del row["more"]
-    return [Selected(**row) for row in rows]
+    return [selected_of(row) for row in run(connection, query, max_tis=max_tis, executor_slots=slots)]
 
 
 def claim(
@@ -93,12 +87,13 @@ def claim_selected(
     connection: sa.Connection, selected: Sequence[Selected], queued_by: str | None = None
 ) -> list[Claimed]:
     """Lock the holders of ``selected``, check again under the locks, mark queued what still fits, and return that."""
-    if connection.dialect.name == "mysql":
-        return selection_mysql.claim_selected(connection, selected, queued_by)
     run(connection, query_for(connection, "selection/lock_holders"), holders=holders_of(selected))
     claim_query = query_for(connection, "selection/claim")
     rows = run(connection, claim_query, claims=claims_of(selected), queued_by=queued_by)
-    return [Claimed(**row) for row in rows]
+    claimed = [Claimed(**row) for row in rows]
+    if claimed and connection.dialect.name == "mysql":
+        selection_mysql.mark_queued(connection, claimed)
+    return claimed
 
 
 def blocked_by(

@@ -1,4 +1,4 @@
-"""Selection and claim on MySQL: a selection is repeated until the batch is complete, a claim takes three statements."""
+"""What is MySQL's own way: a selection is repeated until the batch is complete, and a claim is written apart."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from selectq.claims import claims_of, holders_of
 from selectq.executor import query_for, run, run_count
-from selectq.rows import Claimed, Key, Selected
+from selectq.rows import Claimed, Key, Selected, selected_of
 
 MARGIN = 128
 """How many more rows than the pass can take are decided in a first call: so many may be rejected at no cost."""
@@ -46,8 +45,8 @@ def select(connection: sa.Connection, max_tis: int, executor_slots: Mapping[str,
             reach=reach,
             admitted=admitted,
         )
-        found = [as_selected(row) for row in rows if row["dag_id"] is not None]
         end = next((row for row in rows if row["more"]), None)
+        found = [selected_of(row) for row in rows if row["dag_id"] is not None]
         if end is None:
             return found
         if end["pool"] is None:
@@ -84,30 +83,12 @@ def behind_blocked(
     return [last.get(line[0], line) for line in lines], [part["part"] for part in parts if part["is_open"]]
 
 
-def as_selected(row: Mapping[str, Any]) -> Selected:
-    return Selected(**{name: value for name, value in row.items() if name != "more"})
-
-
-def claim_selected(connection: sa.Connection, selected: Sequence[Selected], queued_by: str | None) -> list[Claimed]:
-    """As ``selectq.selection.claim_selected``."""
-    run(connection, query_for(connection, "selection/lock_holders"), holders=holders_of(selected))
-    rows = run(connection, query_for(connection, "selection/claim"), claims=claims_of(selected), queued_by=queued_by)
-    claimed = [Claimed(**row) for row in rows]
-    if claimed:
-        mark_queued(connection, claimed)
-    return claimed
-
-
 def mark_queued(connection: sa.Connection, claimed: Sequence[Claimed]) -> None:
+    """The writing half of a claim: UPDATE returns no rows here."""
     run_count(
         connection,
         query_for(connection, "selection/mark_queued"),
-        claimed=claimed_of(claimed),
+        claimed=[(*row.key, row.claim_token.hex) for row in claimed],
         queued_dttm=claimed[0].queued_dttm.replace(tzinfo=None),
         queued_by=claimed[0].queued_by,
     )
-
-
-def claimed_of(claimed: Sequence[Claimed]) -> list[tuple[str | int, ...]]:
-    """The parameter ``claimed`` of ``selection/mark_queued``."""
-    return [(*row.key, row.claim_token.hex) for row in claimed]
