@@ -207,7 +207,7 @@ def build_metadata(dialect: str = "postgresql") -> sa.MetaData:
         *postgresql_checks(on_mysql),
     )
     add_selection_indexes(task_instance, on_mysql)
-    add_parsing_tables(table, text_type, time_type, on_mysql)
+    add_parsing_tables(table, on_mysql)
     add_upstream(metadata)
     return metadata
 

@@ -12,6 +12,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, postgresql
 
+from selectq.schema_types import one_of, text_type, time_type
+
 BUNDLE_LENGTH = 250
 PATH_LENGTH = 2000
 HASH_LENGTH = 64
@@ -34,56 +36,53 @@ READ_AT = (
 )
 """The time from which ``min_file_process_interval`` counts; NULL = due at once: never parsed, or changed since."""
 
-Types = Callable[[int], sa.types.TypeEngine[str]]
-Time = Callable[[], sa.types.TypeEngine[Any]]
-
-
-def add_parsing_tables(table: Callable[..., sa.Table], text: Types, time: Time, on_mysql: bool) -> None:
+def add_parsing_tables(table: Callable[..., sa.Table], on_mysql: bool) -> None:
     """Add the tables to the metadata that ``table`` makes tables in.
 
     Args:
         table: makes a table of a name and items.
-        text, time: column types for text of a length, and for points in time.
         on_mysql: MySQL has no partial indexes; there a leading column stands for the condition.
     """
-    add_files(table, text, time, on_mysql)
-    add_requests(table, text, time, on_mysql)
+    add_files(table, on_mysql)
+    add_requests(table, on_mysql)
     table(
         "parse_state",
         sa.Column("state_id", sa.Integer, primary_key=True, autoincrement=False),
         counter("refills", "number of the last refill"),
-        sa.Column("refilled_at", time()),
+        sa.Column("refilled_at", time_type()),
         counter("share_credit", "millionths of a slot that the priority lane is owed"),
-        sa.Column("waits_since", time(), comment="since when the priority lane takes every slot; NULL = it does not"),
+        sa.Column(
+            "waits_since", time_type(), comment="since when the priority lane takes every slot; NULL = it does not"
+        ),
         counter("breathers"),
-        sa.Column("breather_at", time()),
+        sa.Column("breather_at", time_type()),
         sa.Column("breather_up_to", sa.BigInteger, comment="request_id; NULL = no breather now"),
         sa.CheckConstraint("state_id = 1", name="one_row"),
     )
 
 
-def add_files(table: Callable[..., sa.Table], text: Types, time: Time, on_mysql: bool) -> None:
+def add_files(table: Callable[..., sa.Table], on_mysql: bool) -> None:
     made = table(
         "dag_file",
         sa.Column("file_id", sa.BigInteger, sa.Identity(), primary_key=True),
-        sa.Column("bundle", text(BUNDLE_LENGTH), nullable=False),
-        sa.Column("path", text(PATH_LENGTH), nullable=False),
-        sa.Column("path_hash", text(HASH_LENGTH), nullable=False),
-        sa.Column("found_at", time(), nullable=False),
-        sa.Column("mtime", time(), comment="of the last scan; NULL = no scan has seen it"),
-        sa.Column("digest", text(HASH_LENGTH), comment="of the last scan; NULL = not taken"),
-        sa.Column("parsed_mtime", time(), comment="mtime of what was parsed last"),
-        sa.Column("parsed_digest", text(HASH_LENGTH)),
-        sa.Column("last_parse_start", time()),
-        sa.Column("last_parse_end", time()),
+        sa.Column("bundle", text_type(BUNDLE_LENGTH), nullable=False),
+        sa.Column("path", text_type(PATH_LENGTH), nullable=False),
+        sa.Column("path_hash", text_type(HASH_LENGTH), nullable=False),
+        sa.Column("found_at", time_type(), nullable=False),
+        sa.Column("mtime", time_type(), comment="of the last scan; NULL = no scan has seen it"),
+        sa.Column("digest", text_type(HASH_LENGTH), comment="of the last scan; NULL = not taken"),
+        sa.Column("parsed_mtime", time_type(), comment="mtime of what was parsed last"),
+        sa.Column("parsed_digest", text_type(HASH_LENGTH)),
+        sa.Column("last_parse_start", time_type()),
+        sa.Column("last_parse_end", time_type()),
         sa.Column("last_duration_ms", sa.BigInteger),
         sa.Column("last_error", long_text()),
         sa.Column("dag_ids", json_type(), comment="dags that the last parse imported"),
-        sa.Column("last_callback", time()),
-        sa.Column("read_at", time(), sa.Computed(READ_AT, persisted=True)),
+        sa.Column("last_callback", time_type()),
+        sa.Column("read_at", time_type(), sa.Computed(READ_AT, persisted=True)),
         sa.Column("claim_token", sa.Uuid),
-        sa.Column("claimed_at", time()),
-        sa.Column("claimed_by", text(BUNDLE_LENGTH)),
+        sa.Column("claimed_at", time_type()),
+        sa.Column("claimed_by", text_type(BUNDLE_LENGTH)),
         sa.Column("claim_parses", sa.Boolean, comment="the claim is a parse, not callbacks alone"),
         counter("parses"),
         counter("given_back"),
@@ -98,22 +97,22 @@ def add_files(table: Callable[..., sa.Table], text: Types, time: Time, on_mysql:
     sa.Index("ix_dag_file_claimed_at", made.c.claimed_at, postgresql_where=claimed)
 
 
-def add_requests(table: Callable[..., sa.Table], text: Types, time: Time, on_mysql: bool) -> None:
+def add_requests(table: Callable[..., sa.Table], on_mysql: bool) -> None:
     made = table(
         "parse_request",
         sa.Column("request_id", sa.BigInteger, sa.Identity(), primary_key=True),
         sa.Column("file_id", sa.BigInteger, nullable=False),
-        sa.Column("lane", text(10), nullable=False),
+        sa.Column("lane", text_type(10), nullable=False),
         sa.Column("taken", sa.Boolean, nullable=False, server_default=sa.false(), comment="by the claim on the file"),
         sa.Column("line", sa.Integer, nullable=False, comment="within the lane: 0 = never parsed, goes first"),
-        sa.Column("kind", text(20), nullable=False, comment="of the first arrival"),
+        sa.Column("kind", text_type(20), nullable=False, comment="of the first arrival"),
         sa.Column("parse", sa.Boolean, nullable=False, comment="a parse is asked for, not callbacks alone"),
         sa.Column("refill", sa.BigInteger, comment="number of the refill that waits for it"),
-        sa.Column("enqueued_at", time(), nullable=False),
+        sa.Column("enqueued_at", time_type(), nullable=False),
         counter("merged", "repeats that joined it"),
         sa.ForeignKeyConstraint(["file_id"], ["dag_file.file_id"], ondelete="CASCADE"),
-        sa.CheckConstraint(f"lane IN ({', '.join(map(repr, LANES))})", name="lane"),
-        sa.CheckConstraint(f"kind IN ({', '.join(map(repr, KINDS))})", name="kind"),
+        sa.CheckConstraint(one_of("lane", LANES), name="lane"),
+        sa.CheckConstraint(one_of("kind", KINDS), name="kind"),
         sa.CheckConstraint("line IN (0, 1)", name="line"),
     )
     sa.Index("ix_parse_request_file", made.c.file_id, made.c.lane, made.c.taken, unique=True)
@@ -132,7 +131,7 @@ def add_requests(table: Callable[..., sa.Table], text: Types, time: Time, on_mys
         "parse_payload",
         sa.Column("payload_id", sa.BigInteger, sa.Identity(), primary_key=True),
         sa.Column("request_id", sa.BigInteger, nullable=False),
-        sa.Column("kind", text(20), nullable=False),
+        sa.Column("kind", text_type(20), nullable=False),
         sa.Column("payload", long_text(), nullable=False, comment="JSON, as it was given"),
         sa.ForeignKeyConstraint(["request_id"], ["parse_request.request_id"], ondelete="CASCADE"),
         sa.CheckConstraint("kind IN ('dag_callback', 'sla_callback')", name="kind"),
