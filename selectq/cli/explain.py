@@ -6,7 +6,7 @@ import rich_click as click
 
 from selectq.cli.explain_check import check_plans
 from selectq.cli.explain_show import print_explained
-from selectq.cli.options import json_option
+from selectq.cli.options import json_option, param_option
 from selectq.cli.sql import catalogue, complete_name
 
 
@@ -23,13 +23,7 @@ from selectq.cli.sql import catalogue, complete_name
     "With --check repeatable; without it: an embedded Postgres, started for this command.",
 )
 @click.option("--analyze", is_flag=True, help="Run the query, in a transaction that is rolled back.")
-@click.option(
-    "--param",
-    "given",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Value of a parameter, by its declared type; NAME alone is NULL. Repeatable.",
-)
+@param_option()
 @click.option("--version", type=int, help="That version, not the newest.")
 @click.option("--check", is_flag=True, help="Hold the plans of all queries, or of QUERY, against benchmarks/plans.")
 @click.option("--rows", type=int, multiple=True, help="With --check: scheduled rows to load. Repeatable.")

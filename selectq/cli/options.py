@@ -31,3 +31,14 @@ def db_option(required: bool = False, otherwise: str = "an embedded Postgres, st
 def json_option(lines: str = "") -> Decorator:
     """``--json``; the parameter is ``as_json: bool``. ``lines`` says what one line holds, such as "one per file"."""
     return click.option("--json", "as_json", is_flag=True, help=f"Print JSON, {lines or 'one object a line'}.")
+
+
+def param_option() -> Decorator:
+    """``--param NAME=VALUE``, repeatable; the parameter is ``given: tuple[str, ...]``."""
+    return click.option(
+        "--param",
+        "given",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Value of a parameter, by its declared type; NAME alone is NULL. Repeatable.",
+    )

@@ -10,7 +10,7 @@ import rich_click as click
 from click.shell_completion import CompletionItem
 
 from selectq.cli.code import print_code
-from selectq.cli.options import db_option, json_option
+from selectq.cli.options import db_option, json_option, param_option
 from selectq.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
@@ -95,13 +95,7 @@ def show(name: str, engine: str | None, version: int | None, as_json: bool) -> N
 @command.command("render")
 @name_argument
 @click.option("--engine", type=click.Choice(ENGINES), required=True, help="The engine to write literals for.")
-@click.option(
-    "--param",
-    "given",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Value of a parameter, by its declared type; NAME alone is NULL. Repeatable.",
-)
+@param_option()
 @version_option
 @json_option("one object")
 def render(name: str, engine: str, given: tuple[str, ...], version: int | None, as_json: bool) -> None:
