@@ -10,6 +10,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from selectq.catalogue import default_catalogue
+from selectq.plans.model import Plan
+from selectq.plans.mysql import handler_reads
+from selectq.plans.postgresql import node_of, pages_of
 
 
 @dataclass(frozen=True)
@@ -63,35 +66,11 @@ def replay(connection: sa.Connection, statements: list[Statement]) -> list[Reads
 def postgres_reads(connection: sa.Connection, statement: Statement) -> Reads:
     sql = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement.sql}"
     [found] = connection.exec_driver_sql(sql, statement.parameters).scalar_one()
-    tables: dict[str, int] = {}
-    for node in nodes(found["Plan"]):
-        if "Relation Name" in node and node["Node Type"].endswith("Scan"):
-            once = sum(node.get(count, 0) for count in SCANNED)
-            table = node["Relation Name"]
-            tables[table] = tables.get(table, 0) + round(once * node["Actual Loops"])
-    pages = found["Plan"]["Shared Hit Blocks"] + found["Plan"]["Shared Read Blocks"]
-    return Reads(statement.query, sum(tables.values()), pages, tables)
-
-
-SCANNED = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
-"""Averages per loop."""
-
-
-def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield plan
-    for child in plan.get("Plans", ()):
-        yield from nodes(child)
+    tables = Plan((node_of(found["Plan"]),), analyzed=True).rows_read()
+    return Reads(statement.query, sum(tables.values()), pages_of(found["Plan"]), tables)
 
 
 def mysql_reads(connection: sa.Connection, statement: Statement) -> Reads:
-    before, own = handlers(connection), handlers(connection)
-    connection.exec_driver_sql(statement.sql, statement.parameters).close()
-    # Asking for the counters moves them too: by as much as between the first two looks.
-    after = handlers(connection)
-    counters = {name: after[name] - own[name] - (own[name] - before[name]) for name in after}
-    return Reads(statement.query, sum(counters.values()), None, {name: n for name, n in counters.items() if n})
-
-
-def handlers(connection: sa.Connection) -> dict[str, int]:
-    rows = connection.execute(sa.text("SHOW SESSION STATUS LIKE 'Handler_read%'"))
-    return {name: int(value) for name, value in rows}
+    with handler_reads(connection, wanted=True) as counters:
+        connection.exec_driver_sql(statement.sql, statement.parameters).close()
+    return Reads(statement.query, sum(counters.values()), None, counters)
