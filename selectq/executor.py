@@ -34,9 +34,6 @@ FROM_DATABASE: dict[str, Callable[[Any], Any]] = {
     "json": lambda value: json.loads(value) if isinstance(value, str) else value,
 }
 
-NATIVE = {"postgresql": frozenset({"text", "boolean", "uuid"})}
-"""Types of which a driver already returns what is declared; sums of integers it returns as decimals."""
-
 
 @functools.lru_cache(maxsize=256)
 def statement(sql: str) -> sa.TextClause:
@@ -62,15 +59,14 @@ def run(connection: sa.Connection, query: Query, **parameters: Any) -> list[dict
         SchemaVersionError: a table or column is missing.
     """
     result = execute(connection, query, parameters)
-    names = [field.name for field in query.columns]
-    native = NATIVE.get(connection.dialect.name, frozenset())
-    converters = [(field.name, FROM_DATABASE[field.type]) for field in query.columns if field.type not in native]
-    rows = [dict(zip(names, row, strict=True)) for row in result.all()]
-    for row in rows:
-        for name, convert in converters:
-            if (value := row[name]) is not None:
-                row[name] = convert(value)
-    return rows
+    converters = [(field.name, FROM_DATABASE[field.type]) for field in query.columns]
+    return [
+        {
+            name: None if value is None else convert(value)
+            for (name, convert), value in zip(converters, row, strict=True)
+        }
+        for row in result
+    ]
 
 
 def run_count(connection: sa.Connection, query: Query, **parameters: Any) -> int:
