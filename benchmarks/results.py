@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks import conditions
+from benchmarks import result_file
 from benchmarks.measure import Explained, Measured
 from benchmarks.reads import Reads
 from benchmarks.timing import Times
@@ -60,28 +59,18 @@ class Results:
         return folder / f"{self.date.isoformat()}-{self.engine}.json"
 
     def write(self, folder: Path) -> Path:
-        folder.mkdir(parents=True, exist_ok=True)
-        found = {
-            "command": "make bench",
-            "engine": self.engine,
-            "server": self.server,
-            **conditions.of_run(self.date, self.cores),
-            "max_tis": self.max_tis,
-            "points": [asdict(point) for point in self.points],
-        }
-        path = self.file_in(folder)
-        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        return path
+        points = [asdict(point) for point in self.points]
+        return result_file.write(
+            self.file_in(folder), "make bench", self.engine, self.server, self.date, self.cores,
+            max_tis=self.max_tis, points=points,
+        )
 
 
 def read(path: Path) -> Results:
     """A file that ``Results.write`` wrote."""
-    found = json.loads(path.read_text(encoding="utf-8"))
+    found = result_file.read(path)
     return Results(
-        engine=found["engine"],
-        server=found["server"],
-        date=datetime.date.fromisoformat(found["date"]),
-        cores=found["cores"],
+        **result_file.head_of(found),
         max_tis=found["max_tis"],
         points=[as_point(point) for point in found["points"]],
     )
@@ -117,5 +106,5 @@ def peer_rows(folder: Path, engine: str, date: datetime.date) -> Sequence[Mappin
     path = folder / f"{date.isoformat()}-peers-{engine}.json"
     if not path.exists():
         return []
-    rows: list[Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    rows: list[Mapping[str, Any]] = result_file.read(path)["rows"]
     return rows

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks import conditions
+from benchmarks import result_file
 
 COMMAND = "make bench-peers"
 
@@ -118,29 +117,16 @@ class PeerResults:
         return folder / f"{self.date.isoformat()}-peers-{self.engine}.json"
 
     def write(self, folder: Path) -> Path:
-        folder.mkdir(parents=True, exist_ok=True)
-        found = {
-            "command": COMMAND,
-            "engine": self.engine,
-            "server": self.server,
-            **conditions.of_run(self.date, self.cores),
-            "rows": [row.as_json() for row in self.rows],
-        }
-        path = self.file_in(folder)
-        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        return path
+        rows = [row.as_json() for row in self.rows]
+        return result_file.write(
+            self.file_in(folder), COMMAND, self.engine, self.server, self.date, self.cores, rows=rows
+        )
 
 
 def read(path: Path) -> PeerResults:
     """A file that ``PeerResults.write`` wrote."""
-    found = json.loads(path.read_text(encoding="utf-8"))
-    return PeerResults(
-        engine=found["engine"],
-        server=found["server"],
-        date=datetime.date.fromisoformat(found["date"]),
-        cores=found["cores"],
-        rows=[as_row(row) for row in found["rows"]],
-    )
+    found = result_file.read(path)
+    return PeerResults(**result_file.head_of(found), rows=[as_row(row) for row in found["rows"]])
 
 
 def as_row(found: Mapping[str, Any]) -> Row:
