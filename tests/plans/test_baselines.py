@@ -21,9 +21,6 @@ def test_plans_are_as_committed(engine: sa.Engine) -> None:
     url = engine.url.render_as_string(hide_password=False)
     found = look(url, default_catalogue(), checkout.workloads(SIZES[0]).items())
     left = judge(found, default_catalogue(), checkout.BASELINES)
-    if engine.dialect.name == "mysql":
-        # InnoDB samples its statistics: steps of queries without hints change from load to load.
-        left = [each for each in left if each.rule == "backlog"]
     assert [f"{each.query} {each.place} {each.rule}: {each.reason}" for each in left] == []
 
 

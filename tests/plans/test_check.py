@@ -15,7 +15,7 @@ from selectq.errors import SelectqError
 from selectq.plans import checkout
 from selectq.plans.check import Found, judge, look, update
 from selectq.plans.compare import Difference
-from selectq.plans.states import STATES
+from selectq.plans.states import BULK, FRESH, STALE, STATES
 from tests.query_files import put
 
 HEADER = """\
@@ -41,11 +41,17 @@ ORDER BY ti.priority_weight DESC, r.logical_date, ti.task_id DESC
 LIMIT :max_tis
 """
 BY_KEY = "SELECT ti.dag_id FROM task_instance AS ti WHERE ti.dag_id = 'dag_00001' AND ti.run_id = '' LIMIT :max_tis\n"
+KEY = {"postgresql": "ix_task_instance_upstream", "mysql": "PRIMARY"}
+"""The index that it is looked up by."""
 BY_INDEX = {
     "postgresql": "SELECT dag_id FROM task_instance AS ti WHERE state = 'running' LIMIT :max_tis\n",
     "mysql": "SELECT /*+ INDEX(ti ix_task_instance_active) */ ti.dag_id FROM task_instance AS ti "
     "WHERE ti.state = 'running' LIMIT :max_tis\n",
 }
+FORGETS_THE_HINT = (
+    "SELECT MAX(pool) AS dag_id FROM task_instance WHERE state IN ('queued', 'running') AND :max_tis > 0 "
+    "GROUP BY dag_id, run_id\n"
+)
 ROWS = 2000
 
 
@@ -76,6 +82,16 @@ def test_a_query_that_sorts_the_backlog_fails_in_every_state(engine: sa.Engine, 
     assert judge(found, waived, tmp_path) == []
 
 
+@pytest.mark.parametrize("engine_name", ["mysql"])
+def test_a_query_that_reads_the_backlog_only_where_statistics_are_stale(engine: sa.Engine, tmp_path: Path) -> None:
+    queries = tree(tmp_path / "sql", "mysql", FORGETS_THE_HINT)
+    found = looked(engine, queries)
+    assert states(judge(found, queries, tmp_path), "backlog") == {STALE, BULK}
+    only_stale = tree(tmp_path / "sql", "mysql", FORGETS_THE_HINT, "stale: let it")
+    assert states(judge(found, only_stale, tmp_path), "backlog") == {BULK}
+    assert FRESH not in states(judge(found, only_stale, tmp_path), "waiver")
+
+
 def test_a_changed_plan_is_shown_as_a_diff(engine: sa.Engine, tmp_path: Path) -> None:
     good = tree(tmp_path / "sql", engine.dialect.name, BY_KEY)
     found = looked(engine, good)
@@ -87,7 +103,7 @@ def test_a_changed_plan_is_shown_as_a_diff(engine: sa.Engine, tmp_path: Path) ->
     assert states(differences, "steps") == set(STATES)
     assert states(differences, "backlog") == set()
     diff = "\n".join(differences[0].diff)
-    assert " on task_instance" in diff
+    assert f"{KEY[engine.dialect.name]} on task_instance" in diff
     assert "+" in diff
     # A file whose query is gone.
     stray = path.with_name("gone.v1.json")
