@@ -77,8 +77,10 @@ class UpstreamMemo:
         missing = sorted(name for name in key[2] if not self._is_known((dag_id, run_id), name))
         if missing:
             self._misses += 1
+            # Asked first: what was not answered must not count as known.
+            counted = list(ask(missing))
             self._tasks.setdefault((dag_id, run_id), {}).update(dict.fromkeys(missing, TaskCounts()))
-            self._keep(ask(missing))
+            self._keep(counted)
         else:
             self._hits += 1
         known = self._tasks.get((dag_id, run_id), {})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+import pytest
+
 from selectq.memo import MemoStats, UpstreamCounts, UpstreamMemo
 from selectq.rows import UpstreamCount
 
@@ -55,6 +57,17 @@ def test_runs_do_not_share() -> None:
     assert memo.get("d", "other", ["a"], lambda names: []).count() == 0
     assert memo.get("other", "r", ["a"], lambda names: []).count() == 0
     assert memo.stats.misses == 3
+
+
+def test_a_question_that_failed_is_asked_again() -> None:
+    memo, database = UpstreamMemo(), Database(a=1)
+
+    def fail(names: Collection[str]) -> list[UpstreamCount]:
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        memo.get("d", "r", ["a"], fail)
+    assert get(memo, database, "a").count() == 1
 
 
 def test_a_run_that_was_counted_as_a_whole_is_not_asked_for_again() -> None:
