@@ -64,3 +64,21 @@ def test_floods_are_hopped_over(engine: sa.Engine, smallest: None, max_tis: int)
         store(connection, world)
         found = select(connection, max_tis)
     assert [row.key for row in found] == walk(world).admitted
+
+
+def test_a_line_that_is_nearly_the_whole_table_is_read_on_in_order(engine: sa.Engine) -> None:
+    """There MySQL would rather read the table than a range of the index: in the order of the primary key."""
+    weights = {"b": 9, "a": 1}
+    world = World(
+        pools={"default_pool": Pool(-1)},
+        dags={"d": Dag(max_active_tasks=1)},
+        tasks={},
+        runs={("d", run_id): Run() for run_id in weights},
+        instances={
+            ("d", run_id, "mapped", index): Instance(priority_weight=weight)
+            for run_id, weight in weights.items()
+            for index in range(14)
+        },
+        max_tis=6,
+    )
+    check_selection(engine, world)

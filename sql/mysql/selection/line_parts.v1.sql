@@ -53,10 +53,10 @@ hop AS (
         next_row.logical_date, next_row.dag_id, next_row.run_id, IF(room.run_free > 0, next_row.task_id, NULL)
     FROM hop
     JOIN LATERAL (
-        -- A range of the index, planned anew for each hop and read in the order of the index: an ORDER BY would make
-        -- MySQL sort. The same pool under two names keeps it from reading the whole line by its pool alone.
+        -- A row behind, nearly always the next: a range of the index, planned anew for each hop and not sorted. The
+        -- same pool under two names keeps MySQL from reading the whole line by its pool alone.
         SELECT /*+ JOIN_FIXED_ORDER() INDEX(ti ix_task_instance_selection) NO_MRR(ti) */
-            ti.priority_weight, ti.undated, ti.logical_date, ti.dag_id, ti.run_id, ti.task_id
+            ti.priority_weight, ti.undated, ti.logical_date, ti.dag_id, ti.run_id, ti.task_id, ti.map_index
         FROM (
             SELECT
                 hop.scheduled_pool, hop.scheduled_pool AS same_pool, hop.priority_weight, hop.undated,
@@ -84,6 +84,73 @@ hop AS (
                 AND ti.undated = mark.undated AND ti.logical_date <=> mark.logical_date AND ti.dag_id = mark.dag_id
                 AND ti.run_id = mark.run_id AND ti.task_id > mark.task_id
             )
+        LIMIT 1
+    ) AS reached
+    JOIN LATERAL (
+        -- The next row, for sure: MySQL may have read the table instead, in another order. Of what lies behind the
+        -- mark and not behind that row, which is one row if not, it sorts the first out.
+        SELECT /*+ JOIN_FIXED_ORDER() INDEX(ti ix_task_instance_selection) NO_MRR(ti) */
+            ti.priority_weight, ti.undated, ti.logical_date, ti.dag_id, ti.run_id, ti.task_id
+        FROM (
+            SELECT
+                hop.scheduled_pool, hop.scheduled_pool AS same_pool, hop.priority_weight, hop.undated,
+                hop.logical_date, hop.dag_id, hop.run_id, hop.task_id,
+                reached.priority_weight AS end_priority_weight, reached.undated AS end_undated,
+                reached.logical_date AS end_logical_date, reached.dag_id AS end_dag_id, reached.run_id AS end_run_id,
+                reached.task_id AS end_task_id, reached.map_index AS end_map_index
+            LIMIT 1
+        ) AS mark
+        JOIN task_instance AS ti ON (
+            (
+                (
+                    ti.scheduled_pool BETWEEN mark.scheduled_pool AND mark.same_pool
+                    AND ti.priority_weight < mark.priority_weight
+                ) OR (
+                    ti.scheduled_pool = mark.scheduled_pool AND ti.priority_weight = mark.priority_weight
+                    AND ti.undated > mark.undated
+                ) OR (
+                    ti.scheduled_pool = mark.scheduled_pool AND ti.priority_weight = mark.priority_weight
+                    AND ti.undated = mark.undated AND ti.logical_date > mark.logical_date
+                ) OR (
+                    ti.scheduled_pool = mark.scheduled_pool AND ti.priority_weight = mark.priority_weight
+                    AND ti.undated = mark.undated AND ti.logical_date <=> mark.logical_date AND ti.dag_id > mark.dag_id
+                ) OR (
+                    ti.scheduled_pool = mark.scheduled_pool AND ti.priority_weight = mark.priority_weight
+                    AND ti.undated = mark.undated AND ti.logical_date <=> mark.logical_date AND ti.dag_id = mark.dag_id
+                    AND ti.run_id > mark.run_id
+                ) OR (
+                    ti.scheduled_pool = mark.scheduled_pool AND ti.priority_weight = mark.priority_weight
+                    AND ti.undated = mark.undated AND ti.logical_date <=> mark.logical_date AND ti.dag_id = mark.dag_id
+                    AND ti.run_id = mark.run_id AND ti.task_id > mark.task_id
+                )
+            ) AND (
+                ti.priority_weight > mark.end_priority_weight OR (
+                    ti.priority_weight = mark.end_priority_weight AND ti.undated < mark.end_undated
+                ) OR (
+                    ti.priority_weight = mark.end_priority_weight AND ti.undated = mark.end_undated
+                    AND ti.logical_date < mark.end_logical_date
+                ) OR (
+                    ti.priority_weight = mark.end_priority_weight AND ti.undated = mark.end_undated
+                    AND ti.logical_date <=> mark.end_logical_date AND ti.dag_id < mark.end_dag_id
+                ) OR (
+                    ti.priority_weight = mark.end_priority_weight AND ti.undated = mark.end_undated
+                    AND ti.logical_date <=> mark.end_logical_date AND ti.dag_id = mark.end_dag_id
+                    AND ti.run_id < mark.end_run_id
+                ) OR (
+                    ti.priority_weight = mark.end_priority_weight AND ti.undated = mark.end_undated
+                    AND ti.logical_date <=> mark.end_logical_date AND ti.dag_id = mark.end_dag_id
+                    AND ti.run_id = mark.end_run_id AND ti.task_id < mark.end_task_id
+                ) OR (
+                    ti.priority_weight = mark.end_priority_weight AND ti.undated = mark.end_undated
+                    AND ti.logical_date <=> mark.end_logical_date AND ti.dag_id = mark.end_dag_id
+                    AND ti.run_id = mark.end_run_id AND ti.task_id = mark.end_task_id
+                    AND ti.map_index <= mark.end_map_index
+                )
+            )
+        )
+        ORDER BY
+            ti.scheduled_pool, ti.priority_weight DESC, ti.undated, ti.logical_date,
+            ti.dag_id, ti.run_id, ti.task_id, ti.map_index
         LIMIT 1
     ) AS next_row
     JOIN LATERAL (
