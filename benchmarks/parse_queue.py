@@ -24,10 +24,12 @@ from selectq.cli.output import print_table
 from selectq.database import NAMES
 from selectq.demo.counting import Traffic, count_traffic
 from selectq.parsing import Arrival, ClaimedFile, FoundFile, ParseQueue, Settings, statements
+from selectq.plans.statistics import refresh_statistics
 from selectq.scratch import scratch_database
 
 SIZES = (100, 1_000, 10_000, 100_000)
 CALLS = ("enqueue", "claim", "finish")
+TABLES = ("dag_file", "parse_request", "parse_payload", "parse_state")
 OLD = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 CALLBACK_FOR_EVERY = 10
 """One file in so many has a callback that waits; every file waits in the standard lane."""
@@ -121,7 +123,7 @@ def measure(url: str, runs: int, largest: int) -> Iterator[tuple[list[object], d
             queue = ParseQueue(stack.enter_context(scratch_database(url)), Settings(callback_share=0.5))
             folders.append(Folder(size, queue))
             folders[-1].load()
-            refresh_statistics(queue.engine)
+            refresh_statistics(queue.engine, TABLES)
         for _ in range(5):
             for folder in folders:
                 folder.run()
@@ -149,12 +151,6 @@ def measure(url: str, runs: int, largest: int) -> Iterator[tuple[list[object], d
                     "scan_seconds": folder.scan_seconds,
                 },
             )
-
-
-def refresh_statistics(engine: sa.Engine) -> None:
-    command = "ANALYZE TABLE" if engine.dialect.name == "mysql" else "VACUUM ANALYZE"
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(sa.text(f"{command} dag_file, parse_request, parse_payload, parse_state"))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from selectq import schema
 from selectq.dags import Dag, Task
 from selectq.defining import define
+from selectq.plans.statistics import refresh_statistics
 from selectq.rows import RunKey
 
 Row = dict[str, Any]
@@ -84,6 +85,4 @@ def fill(engine: sa.Engine, keys: Iterable[RunKey], instances: Iterable[Row]) ->
         while chunk := list(islice(rows, ROWS_PER_INSERT)):
             with engine.begin() as connection:
                 connection.execute(sa.insert(tables[table]), chunk)
-    command = "ANALYZE TABLE" if engine.dialect.name == "mysql" else "VACUUM ANALYZE"
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(sa.text(f"{command} {', '.join(TABLES)}"))
+    refresh_statistics(engine, TABLES)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from benchmarks.peers.process import Peer
+from selectq.plans.statistics import refresh_statistics
 
 BUNDLE = "bench"
 ROWS_PER_STEP = 50_000
@@ -70,7 +71,7 @@ def load(ours: sa.Engine, theirs: sa.Engine, peer: Peer, say: Say) -> None:
             connection.commit()
             done += size
         say(f"Airflow: {done:,} of {total:,} task instances")
-    refresh_statistics(theirs)
+    refresh_statistics(theirs, TABLES)
 
 
 def schema(connection: sa.Connection) -> str:
@@ -145,10 +146,3 @@ def task_instances(words: Words, source: str) -> str:
         JOIN dag_version AS v ON {words.same_id("v.dag_id", "ti.dag_id")}
         WHERE ti.dag_id >= :first AND ti.dag_id <= :last
     """
-
-
-def refresh_statistics(engine: sa.Engine) -> None:
-    """As for selectq's tables."""
-    command = "ANALYZE TABLE" if engine.dialect.name == "mysql" else "VACUUM ANALYZE"
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(sa.text(f"{command} {', '.join(TABLES)}"))

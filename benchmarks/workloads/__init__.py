@@ -8,7 +8,6 @@ from benchmarks.workloads.floods import Floods
 from benchmarks.workloads.pools import Cross, HotPool, ManyPools, Wide
 from benchmarks.workloads.priorities import AllPriorities, OnePriority
 from benchmarks.workloads.run_limits import RunLimits
-from benchmarks.workloads.statistics import refresh_statistics
 from benchmarks.workloads.uniform import Uniform
 
 __all__ = [
@@ -18,7 +17,6 @@ __all__ = [
     "Uniform",
     "Workload",
     "WorkloadOptionError",
-    "refresh_statistics",
 ]
 
 WORKLOADS: dict[str, type[Workload]] = {

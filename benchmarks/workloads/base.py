@@ -11,9 +11,10 @@ import sqlalchemy as sa
 
 from benchmarks.bulk import Words
 from benchmarks.workloads import past
-from benchmarks.workloads.statistics import refresh_statistics
+from selectq.plans.statistics import refresh_statistics
 
 ROWS_STEP = 1000
+TABLES = ("slot_pool", "dag", "task", "dag_run", "task_instance")
 
 Progress = Callable[[int, int], None]
 """Called after each step of a load: steps done, steps in all."""
@@ -80,6 +81,6 @@ class Workload(ABC):
                 connection.commit()
                 if progress:
                     progress(done, len(steps) + 1)
-        refresh_statistics(engine)
+        refresh_statistics(engine, TABLES)
         if progress:
             progress(len(steps) + 1, len(steps) + 1)

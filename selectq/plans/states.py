@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Protocol
@@ -10,6 +9,7 @@ from typing import Protocol
 import sqlalchemy as sa
 
 from selectq.errors import SelectqError
+from selectq.plans.statistics import refresh_statistics
 from selectq.schema import build_metadata
 from selectq.scratch import scratch_database
 
@@ -18,9 +18,6 @@ FRESH, STALE, BULK = STATES = ("fresh", "stale", "bulk")
 
 # All pages on MySQL: it would look at some, others each time, and estimate from these.
 KEEP = {"postgresql": "SET (autovacuum_enabled = off)", "mysql": "STATS_AUTO_RECALC = 0, STATS_SAMPLE_PAGES = 65535"}
-PATIENCE = 50
-"""Tenths of a second that other people's transactions may keep VACUUM from its work."""
-ANALYSE = {"postgresql": "VACUUM ANALYZE", "mysql": "ANALYZE TABLE"}
 
 
 class Workload(Protocol):
@@ -46,36 +43,34 @@ def loaded_states(url: str | sa.URL, workload: Workload) -> Iterator[dict[str, s
                 run(engine, f"ALTER TABLE {table.name} {KEEP[engine.dialect.name]}")
         analyse(engines[STALE])
         workload.load(engines[FRESH])
-        settle(engines[FRESH])
+        check_visible(engines[FRESH])
         for state in (STALE, BULK):
             copy(engines[FRESH], engines[state])
         yield engines
 
 
 def analyse(engine: sa.Engine) -> None:
-    for table in tables_of(engine):
-        run(engine, f"{ANALYSE[engine.dialect.name]} {table.name}")
+    refresh_statistics(engine, (table.name for table in tables_of(engine)))
 
 
-def settle(engine: sa.Engine) -> None:
-    """See to it that VACUUM has marked the rows visible to all: PostgreSQL's planner counts on that.
+def check_visible(engine: sa.Engine) -> None:
+    """PostgreSQL's planner counts on rows that VACUUM has marked visible to all.
 
     Raises:
-        SelectqError: a transaction that somebody holds open in this database keeps VACUUM from it.
+        SelectqError: a transaction that somebody holds open in this database has kept VACUUM from it.
     """
     if engine.dialect.name != "postgresql":
         return
-    pages = sa.table("pg_class", sa.column("oid"), sa.column("relallvisible"))
-    visible = sa.select(pages.c.relallvisible).where(pages.c.oid == sa.func.to_regclass("task_instance"))
-    for _ in range(PATIENCE):
-        with engine.connect() as connection:
-            if connection.scalar(visible):
-                return
-        time.sleep(0.1)
-        analyse(engine)
-    raise SelectqError(
-        "db: a transaction is held open in this database, which spoils fresh statistics; use another one"
+    pages = sa.table("pg_class", sa.column("oid"), sa.column("relpages"), sa.column("relallvisible"))
+    counted = sa.select(pages.c.relpages, pages.c.relallvisible).where(
+        pages.c.oid == sa.func.to_regclass("task_instance")
     )
+    with engine.connect() as connection:
+        all_of_them, visible = connection.execute(counted).one()
+    if visible < all_of_them:
+        raise SelectqError(
+            "db: a transaction is held open in this database, which spoils fresh statistics; use another one"
+        )
 
 
 def copy(source: sa.Engine, target: sa.Engine) -> None:

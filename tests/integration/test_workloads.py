@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from benchmarks import check
 from benchmarks.workloads import WORKLOADS
-from benchmarks.workloads.statistics import TABLES
+from benchmarks.workloads.base import TABLES
 from selectq.selection import claim, select
 
 MAX_TIS = 512
