@@ -126,16 +126,17 @@ def _make_data_folder(data: Path, user: User | None) -> None:
 def _initialise(programs: Path, data: Path, home: Path, user: User | None) -> None:
     command = [str(programs / "initdb"), "-D", str(data), "-U", "postgres"]
     options = ["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]
-    with (home / "initdb.log").open("w+") as log:
-        process = _spawn([*command, *options], home, user, log)
+    with _spawn([*command, *options], home, user, subprocess.PIPE) as process:
         try:
-            code = process.wait()
+            output, _ = process.communicate()
         except BaseException:
-            process.kill()
-            process.wait()
+            # The servers that initdb runs too, or they write into the folder while it is removed. The pipe ends with
+            # the last of them.
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
             raise
-        if code != 0:
-            raise SelectqError(f"the embedded Postgres could not be initialised:\n{_tail(log)}")
+    if process.returncode != 0:
+        raise SelectqError(f"the embedded Postgres could not be initialised:\n{_tail(output.decode())}")
 
 
 @contextmanager
@@ -152,7 +153,7 @@ def _running(
             _stop(process)
 
 
-def _spawn(command: list[str], home: Path, user: User | None, log: TextIO) -> subprocess.Popen[bytes]:
+def _spawn(command: list[str], home: Path, user: User | None, output: TextIO | int) -> subprocess.Popen[bytes]:
     """Start a program in a session of its own: Ctrl-C in the terminal is for us to handle, in order."""
     # Not the caller's PGDATA and the like, nor a locale that this machine may not have.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_"))}
@@ -162,7 +163,7 @@ def _spawn(command: list[str], home: Path, user: User | None, log: TextIO) -> su
             cwd=home,
             env=environment | {"LC_ALL": "C"},
             stdin=subprocess.DEVNULL,
-            stdout=log,
+            stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
             user=None if user is None else user.uid,
@@ -179,7 +180,8 @@ def _wait_until_ready(process: subprocess.Popen[bytes], data: Path, log: TextIO)
         if _status(data, process.pid) == "ready":
             return
         time.sleep(0.01)
-    raise SelectqError(f"the embedded Postgres did not start:\n{_tail(log)}")
+    log.seek(0)
+    raise SelectqError(f"the embedded Postgres did not start:\n{_tail(log.read())}")
 
 
 def _status(data: Path, pid: int) -> str | None:
@@ -205,6 +207,5 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             process.wait()
 
 
-def _tail(log: TextIO, lines: int = 8) -> str:
-    log.seek(0)
-    return "\n".join(log.read().splitlines()[-lines:])
+def _tail(text: str, lines: int = 8) -> str:
+    return "\n".join(text.splitlines()[-lines:])

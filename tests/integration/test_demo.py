@@ -162,7 +162,12 @@ def test_embedded(temporary: Path) -> None:
     assert list(temporary.iterdir()) == []
 
 
-def test_ctrl_c_leaves_nothing(temporary: Path) -> None:
+@pytest.mark.parametrize(
+    "sign",
+    ["data/PG_VERSION", "data/postmaster.pid", "data/postmaster.opts"],
+    ids=["while initdb writes", "while initdb runs a server", "while the server starts"],
+)
+def test_ctrl_c_leaves_nothing(temporary: Path, sign: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "selectq", "demo", "--passes", "100000"],
         env=ENVIRONMENT | {"TMPDIR": str(temporary)},
@@ -172,7 +177,7 @@ def test_ctrl_c_leaves_nothing(temporary: Path) -> None:
     ) as process:
         assert process.stderr is not None
         process.stderr.readline()
-        while not list(temporary.glob("*/data/postmaster.pid")):
+        while not list(temporary.glob(f"*/{sign}")):
             assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
