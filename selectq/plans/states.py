@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Protocol
@@ -18,6 +19,8 @@ FRESH, STALE, BULK = STATES = ("fresh", "stale", "bulk")
 
 # All pages on MySQL: it would look at some, others each time, and estimate from these.
 KEEP = {"postgresql": "SET (autovacuum_enabled = off)", "mysql": "STATS_AUTO_RECALC = 0, STATS_SAMPLE_PAGES = 65535"}
+PATIENCE = 50
+"""Tenths of a second that other people's transactions may keep VACUUM from its work."""
 
 
 class Workload(Protocol):
@@ -43,7 +46,7 @@ def loaded_states(url: str | sa.URL, workload: Workload) -> Iterator[dict[str, s
                 run(engine, f"ALTER TABLE {table.name} {KEEP[engine.dialect.name]}")
         analyse(engines[STALE])
         workload.load(engines[FRESH])
-        check_visible(engines[FRESH])
+        settle(engines[FRESH])
         for state in (STALE, BULK):
             copy(engines[FRESH], engines[state])
         yield engines
@@ -53,11 +56,11 @@ def analyse(engine: sa.Engine) -> None:
     refresh_statistics(engine, (table.name for table in tables_of(engine)))
 
 
-def check_visible(engine: sa.Engine) -> None:
-    """PostgreSQL's planner counts on rows that VACUUM has marked visible to all.
+def settle(engine: sa.Engine) -> None:
+    """See to it that VACUUM has marked the rows visible to all: PostgreSQL's planner counts on that.
 
     Raises:
-        SelectqError: a transaction that somebody holds open in this database has kept VACUUM from it.
+        SelectqError: a transaction that somebody holds open in this database keeps VACUUM from it.
     """
     if engine.dialect.name != "postgresql":
         return
@@ -65,12 +68,16 @@ def check_visible(engine: sa.Engine) -> None:
     counted = sa.select(pages.c.relpages, pages.c.relallvisible).where(
         pages.c.oid == sa.func.to_regclass("task_instance")
     )
-    with engine.connect() as connection:
-        all_of_them, visible = connection.execute(counted).one()
-    if visible < all_of_them:
-        raise SelectqError(
-            "db: a transaction is held open in this database, which spoils fresh statistics; use another one"
-        )
+    for _ in range(PATIENCE):
+        with engine.connect() as connection:
+            all_of_them, visible = connection.execute(counted).one()
+        if visible == all_of_them:
+            return
+        time.sleep(0.1)
+        analyse(engine)
+    raise SelectqError(
+        "db: a transaction is held open in this database, which spoils fresh statistics; use another one"
+    )
 
 
 def copy(source: sa.Engine, target: sa.Engine) -> None:
