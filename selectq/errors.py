@@ -20,7 +20,26 @@ class UnsupportedDatabaseError(SelectqError):
 
 
 class DatabaseUnreachableError(SelectqError):
-    """No connection to the database could be made."""
+    """No connection to the database could be made, or it was lost; nothing was committed."""
+
+
+class CommitUnknownError(DatabaseUnreachableError):
+    """The connection was lost during a commit, and the database could not be asked whether the commit arrived.
+
+    ``claimed`` is what the claim would have returned: either all of it is queued under these claim tokens, or none.
+    """
+
+    def __init__(self, message: str, claimed: object) -> None:
+        super().__init__(message)
+        self.claimed = claimed
+
+
+class DatabaseReadOnlyError(SelectqError):
+    """The server takes no writes, as a standby or a primary under failover; nothing was committed."""
+
+
+class StatementCancelledError(SelectqError):
+    """An administrator, or a time limit of the server, ended a statement; nothing was committed, nothing repeated."""
 
 
 class SchemaVersionError(SelectqError):
@@ -36,7 +55,7 @@ class QueryFileError(SelectqError):
 
 
 class RetriesExhaustedError(SelectqError):
-    """A transaction met deadlocks or serialisation failures more often than allowed; nothing of it was committed."""
+    """A transaction met deadlocks, serialisation failures or lock timeouts too often; nothing of it was committed."""
 
 
 class ScenarioError(SelectqError):

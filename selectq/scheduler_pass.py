@@ -8,30 +8,24 @@ from typing import Self, TypeVar
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
-import stamina
 
 from selectq import selection
 from selectq.database import READ_COMMITTED, check_server, connect, isolation_of, misplans, set_planner
-from selectq.errors import DatabaseUnreachableError, InvalidParameterError, RetriesExhaustedError, SelectqError
+from selectq.errors import InvalidParameterError, SelectqError
 from selectq.parameters import check_count, check_executor_slots, check_policy, check_text
 from selectq.rows import Blocked, Claimed, Key, Selected
 from selectq.schema_status import check_schema
+from selectq.transaction import Transactions
 
 T = TypeVar("T")
 
 CHECKED: WeakKeyDictionary[sa.Engine, bool] = WeakKeyDictionary()
 """Engines whose server and schema were found right, once for all passes: does the planner need its settings set?"""
 
-RETRIED_SQLSTATES = {"40001", "40P01"}
-RETRIED_MYSQL_ERRORS = {1205, 1213}
-
-
-def is_conflict(error: Exception) -> bool:
-    """Deadlock, serialisation failure or (MySQL) lock wait timeout: the transaction is gone, and may be run again."""
-    if not isinstance(error, sa.exc.DBAPIError) or error.orig is None:
-        return False
-    code = error.orig.args[0] if error.orig.args else None
-    return getattr(error.orig, "sqlstate", None) in RETRIED_SQLSTATES or code in RETRIED_MYSQL_ERRORS
+CLAIM_ROUNDS = 5
+"""Most rounds of select, lock and claim in one call; a further one is needed only if others took what was selected."""
+EMPTY_ROUNDS = 25
+"""Most of them while nothing was claimed at all: each time, others have claimed."""
 
 
 class SchedulerPass:
@@ -43,14 +37,18 @@ class SchedulerPass:
         executor_slots: free slots per executor name; one that is not named is unlimited.
         policy: ``strict``.
         queued_by: name of the scheduler, kept with what it claims.
-        attempts: how often a transaction is run at most when it meets deadlocks or serialisation failures.
+        attempts: how often a transaction is run at most: again after deadlocks, serialisation failures, lock timeouts,
+            lost connections and errors of a failover.
 
     Raises:
         InvalidParameterError: a parameter is wrong; the message names it.
         UnsupportedDatabaseError: on entry.
-        DatabaseUnreachableError: on entry, or the connection was lost; nothing is left half done.
         SchemaVersionError: on entry, if the tables are missing or of another version.
+        DatabaseUnreachableError: on entry, or the connection was lost in every attempt; nothing was committed.
+        DatabaseReadOnlyError: the server takes no writes, nor did the one found anew; nothing was committed.
         RetriesExhaustedError: every attempt met a conflict; nothing was committed.
+        StatementCancelledError: a statement was cancelled; nothing was committed, nothing repeated.
+        CommitUnknownError: the connection was lost during a commit and none could be had to ask; see its ``claimed``.
 
     Example:
         >>> with SchedulerPass(engine, max_tis=32) as p:  # doctest: +SKIP
@@ -76,9 +74,13 @@ class SchedulerPass:
         self.policy = check_policy(policy)
         self.queued_by = check_text("queued_by", queued_by)
         self.attempts = check_count("attempts", attempts, 100)
-        self._connection: sa.Connection | None = None
+        self._transactions: Transactions | None = None
 
     def __enter__(self) -> Self:
+        self._transactions = Transactions(self._open, self.attempts)
+        return self
+
+    def _open(self) -> sa.Connection:
         connection = connect(self.engine)
         try:
             if self.engine not in CHECKED:
@@ -92,15 +94,14 @@ class SchedulerPass:
         except BaseException:
             connection.close()
             raise
-        self._connection = connection
-        return self
+        return connection
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        if self._transactions is not None:
+            self._transactions.close()
+            self._transactions = None
 
     def select(self) -> list[Selected]:
         """What may start now, in order. Changes nothing."""
@@ -109,12 +110,31 @@ class SchedulerPass:
         )
 
     def claim(self) -> list[Claimed]:
-        """Select, lock, check again, mark queued, commit; what is returned belongs to the caller alone."""
-        return self._in_transaction(
-            lambda connection: selection.claim(
-                connection, self.max_tis, self.executor_slots, self.policy, self.queued_by
-            )
-        )
+        """Select, lock, check again, mark queued, commit; what is returned belongs to the caller alone.
+
+        What others took between selection and lock is left to them, and the rest is selected anew, in a transaction of
+        its own: a round never waits for holders while it keeps those of another. Once a round has committed, an error
+        in a later one ends the call, which returns what it has; the next call will meet the error if it lasts.
+        """
+        claimed: list[Claimed] = []
+        slots = dict(self.executor_slots)
+
+        def one_round(connection: sa.Connection) -> tuple[int, list[Claimed]]:
+            wanted = self.max_tis - len(claimed)
+            return selection.claim_round(connection, wanted, slots, self.policy, self.queued_by)
+
+        for number in range(1, EMPTY_ROUNDS + 1):
+            try:
+                selected, won = self._in_transaction(one_round, settle_claim)
+            except SelectqError:
+                if not claimed:
+                    raise
+                break
+            claimed += won
+            selection.take_slots(slots, won)
+            if len(won) == selected or len(claimed) >= self.max_tis or (claimed and number >= CLAIM_ROUNDS):
+                break
+        return claimed
 
     def blocked_by(
         self,
@@ -143,26 +163,24 @@ class SchedulerPass:
             )
         )
 
-    def _in_transaction(self, work: Callable[[sa.Connection], T]) -> T:
-        if self._connection is None:
+    def _in_transaction(
+        self,
+        work: Callable[[sa.Connection], T],
+        settle: Callable[[sa.Connection, T], T | None] | None = None,
+    ) -> T:
+        if self._transactions is None:
             raise SelectqError("the pass is not open; use it as 'with SchedulerPass(engine) as p:'")
-        connection = self._connection
-        try:
-            attempts = stamina.retry_context(is_conflict, attempts=self.attempts, wait_initial=0.02, wait_max=0.5)
-            for attempt in attempts:
-                with attempt, connection.begin():
-                    if CHECKED[self.engine]:
-                        set_planner(connection)
-                    return work(connection)
-        except sa.exc.DBAPIError as error:
-            if error.connection_invalidated:
-                raise DatabaseUnreachableError(
-                    f"the connection was lost: {error.orig}. What was not committed is undone; "
-                    "whether a commit under way arrived, the claim tokens in task_instance tell"
-                ) from error
-            if is_conflict(error):
-                raise RetriesExhaustedError(
-                    f"gave up after {self.attempts} attempts, nothing was committed: {error.orig}"
-                ) from error
-            raise
-        raise AssertionError("unreachable: the loop returns or raises")
+
+        def with_planner(connection: sa.Connection) -> T:
+            if CHECKED[self.engine]:
+                set_planner(connection)
+            return work(connection)
+
+        return self._transactions.run(with_planner, settle)
+
+
+def settle_claim(connection: sa.Connection, result: tuple[int, list[Claimed]]) -> tuple[int, list[Claimed]] | None:
+    """What of a round's claims is in the database after its commit was cut off; None if nothing is."""
+    selected, won = result
+    held = selection.held_claims(connection, won)
+    return (selected, held) if held or not won else None

@@ -77,7 +77,8 @@ def claim(
     """Select, lock, check again under the locks, and mark queued. The caller commits.
 
     What others took between selection and lock is left to them, and the rest is selected anew, so that nothing
-    admissible stays behind.
+    admissible stays behind. All rounds are in the caller's transaction and keep their locks, so two callers that get in
+    each other's way may deadlock; ``SchedulerPass.claim`` ends a transaction with each round.
 
     Args:
         queued_by: name of the scheduler, written to ``task_instance.queued_by``.
@@ -92,17 +93,41 @@ def claim(
     slots = check_executor_slots(executor_slots)
     claimed: list[Claimed] = []
     for _ in range(CLAIM_ROUNDS):
-        selected = select(connection, max_tis - len(claimed), slots, policy)
-        if not selected:
-            break
-        won = claim_selected(connection, selected, queued_by)
+        selected, won = claim_round(connection, max_tis - len(claimed), slots, policy, queued_by)
         claimed += won
-        for row in won:
-            if (row.executor or "") in slots:
-                slots[row.executor or ""] -= 1
-        if len(won) == len(selected) or len(claimed) >= max_tis:
+        take_slots(slots, won)
+        if len(won) == selected or len(claimed) >= max_tis:
             break
     return claimed
+
+
+def claim_round(
+    connection: sa.Connection,
+    max_tis: int,
+    executor_slots: Mapping[str, int],
+    policy: str = "strict",
+    queued_by: str | None = None,
+) -> tuple[int, list[Claimed]]:
+    """One round of ``claim``: how many were selected, and what of it was claimed."""
+    check_isolation(connection)
+    selected = select(connection, max_tis, executor_slots, policy)
+    return len(selected), claim_selected(connection, selected, queued_by) if selected else []
+
+
+def take_slots(executor_slots: dict[str, int], claimed: Sequence[Claimed]) -> None:
+    """Take what was claimed off the executors' free slots."""
+    for row in claimed:
+        if (row.executor or "") in executor_slots:
+            executor_slots[row.executor or ""] -= 1
+
+
+def held_claims(connection: sa.Connection, claimed: Sequence[Claimed]) -> list[Claimed]:
+    """Those of ``claimed`` whose claim token stands in the database: what a commit that was cut off has left."""
+    tokens = [row.claim_token.hex for row in claimed]
+    claims = [{**key_columns(row), "claim_token": token} for row, token in zip(claimed, tokens, strict=True)]
+    rows = run(connection, query_for(connection, "selection/held_claims"), claims=claims)
+    found = {row["claim_token"] for row in rows}
+    return [row for row in claimed if row.claim_token in found]
 
 
 def claim_selected(

@@ -1,0 +1,159 @@
+"""Transactions on one connection: repeated within a bound where that is safe, else an error that says more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+import sqlalchemy as sa
+import stamina
+
+from selectq.errors import (
+    CommitUnknownError,
+    DatabaseReadOnlyError,
+    DatabaseUnreachableError,
+    RetriesExhaustedError,
+    StatementCancelledError,
+)
+from selectq.faults import Fault, fault_of
+
+T = TypeVar("T")
+Work = Callable[[sa.Connection], T]
+Settle = Callable[[sa.Connection, T], T | None]
+
+WAIT_INITIAL, WAIT_MAX = 0.02, 0.5
+"""Seconds between two attempts: about the first, twice as long each time, never longer than the last."""
+REPEATED = {Fault.CONFLICT, Fault.LOST, Fault.READ_ONLY}
+
+
+def is_repeated(error: Exception) -> bool:
+    return fault_of(error) in REPEATED or isinstance(error, DatabaseUnreachableError)
+
+
+class Transactions:
+    """Runs work in transactions of its own.
+
+    Args:
+        open_connection: makes a connection that is ready to use; called again after one was lost.
+        attempts: how often a piece of work is run at most.
+    """
+
+    def __init__(self, open_connection: Callable[[], sa.Connection], attempts: int) -> None:
+        self._open = open_connection
+        self._attempts = attempts
+        self._connection: sa.Connection | None = open_connection()
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def run(self, work: Work[T], settle: Settle[T] | None = None) -> T:
+        """Run the work and commit, as often as it takes within the bound.
+
+        Args:
+            settle: for work that writes: told what the work returned, it says what of that is in the database; None if
+                nothing is. It is asked if the connection was lost during the commit.
+
+        Raises:
+            RetriesExhaustedError, DatabaseUnreachableError, DatabaseReadOnlyError, StatementCancelledError: nothing was
+                committed.
+            CommitUnknownError: the connection was lost during the commit, and the database can't be asked.
+        """
+        try:
+            for attempt in stamina.retry_context(
+                is_repeated, attempts=self._attempts, wait_initial=WAIT_INITIAL, wait_max=WAIT_MAX
+            ):
+                with attempt:
+                    return self._once(work, settle)
+        except sa.exc.DBAPIError as error:
+            raise translated(error, self._attempts) from error
+        raise AssertionError("unreachable: the loop returns or raises")
+
+    def _once(self, work: Work[T], settle: Settle[T] | None) -> T:
+        connection = self._ready()
+        transaction = connection.begin()
+        try:
+            result = work(connection)
+        except BaseException as error:
+            self._abandon(transaction, fault_of(error))
+            raise
+        try:
+            transaction.commit()
+        except sa.exc.DBAPIError as error:
+            fault = fault_of(error)
+            self._abandon(transaction, fault)
+            if settle is None:
+                if fault is Fault.LOST:
+                    return result
+                raise
+            if fault is Fault.LOST or (fault is not Fault.CONFLICT and connection.dialect.name == "mysql"):
+                return self._settled(settle, result, error)
+            raise
+        return result
+
+    def _ready(self) -> sa.Connection:
+        if self._connection is None:
+            self._connection = self._open()
+        return self._connection
+
+    def _abandon(self, transaction: sa.RootTransaction, fault: Fault) -> None:
+        """Undo; and let go of a connection that is of no use any more, so that the next one may lead elsewhere."""
+        with suppress(sa.exc.DBAPIError):
+            transaction.rollback()
+        if fault in (Fault.LOST, Fault.READ_ONLY) and self._connection is not None:
+            self._connection.invalidate()
+            self.close()
+
+    def _settled(self, settle: Settle[T], result: T, error: sa.exc.DBAPIError) -> T:
+        """What the commit did, by asking; if nothing, its error: the work may be repeated."""
+        try:
+            found = self._asked(settle, result)
+        except (sa.exc.DBAPIError, DatabaseUnreachableError):
+            raise CommitUnknownError(
+                f"the connection was lost during the commit ({error.orig}), and the database can't be asked: either "
+                "all of 'claimed' is queued under its claim tokens, or nothing is",
+                result,
+            ) from error
+        if found is None:
+            raise error
+        return found
+
+    def _asked(self, settle: Settle[T], result: T) -> T | None:
+        for attempt in stamina.retry_context(
+            is_repeated, attempts=max(3, self._attempts), wait_initial=WAIT_INITIAL, wait_max=WAIT_MAX
+        ):
+            with attempt:
+                connection = self._ready()
+                transaction = connection.begin()
+                try:
+                    return settle(connection, result)
+                except BaseException as error:
+                    self._abandon(transaction, fault_of(error))
+                    raise
+                finally:
+                    if transaction.is_active:
+                        transaction.rollback()
+        raise AssertionError("unreachable: the loop returns or raises")
+
+
+def translated(error: sa.exc.DBAPIError, attempts: int) -> Exception:
+    """The package's own error for one that stopped a transaction before its commit."""
+    tried = f"gave up after {attempts} attempt{'' if attempts == 1 else 's'}, nothing was committed"
+    match fault_of(error):
+        case Fault.CONFLICT:
+            return RetriesExhaustedError(f"{tried}: {error.orig}")
+        case Fault.LOST:
+            return DatabaseUnreachableError(f"the connection was lost; {tried}: {error.orig}")
+        case Fault.READ_ONLY:
+            return DatabaseReadOnlyError(
+                f"the server takes no writes ({error.orig}); {tried}. After a failover, the URL must lead to the new "
+                "primary"
+            )
+        case Fault.CANCELLED:
+            return StatementCancelledError(
+                f"the statement was cancelled ({error.orig}); nothing was committed, and it was not tried again"
+            )
+        case _:
+            return error

@@ -1,0 +1,21 @@
+"""Eight schedulers, four workers, changing limits: at no commit is a limit passed, nothing is lost or given twice."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.concurrency.stress import SCHEDULERS, Stress
+
+CLAIMS = 5000
+SEED = int(os.environ.get("SELECTQ_TEST_SEED", "1"))
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql", "mysql"])
+def test_no_limit_is_passed_and_nothing_lost(engine_url: str) -> None:
+    outcome = Stress(engine_url, CLAIMS, SEED).run()
+    assert outcome.wrong == []
+    assert outcome.claims >= CLAIMS
+    assert len(outcome.shares) == SCHEDULERS
+    print(outcome)
