@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from selectq import selection
 from selectq.database import READ_COMMITTED, check_server, connect, isolation_of, misplans, set_planner
 from selectq.errors import InvalidParameterError, SelectqError
-from selectq.parameters import check_count, check_executor_slots, check_policy, check_text
+from selectq.parameters import check_count, check_executor_slots, check_locked_holders, check_policy, check_text
 from selectq.rows import Blocked, Claimed, Key, Selected
 from selectq.schema_status import check_schema
 from selectq.transaction import Transactions
@@ -26,6 +26,8 @@ CLAIM_ROUNDS = 5
 """Most rounds of select, lock and claim in one call; a further one is needed only if others took what was selected."""
 EMPTY_ROUNDS = 25
 """Most of them while nothing was claimed at all: each time, others have claimed."""
+REACHES = (1, 4, 16)
+"""How many times ``max_tis`` is selected, one after the other, to find something behind locked holders."""
 
 
 class SchedulerPass:
@@ -39,6 +41,8 @@ class SchedulerPass:
         queued_by: name of the scheduler, kept with what it claims.
         attempts: how often a transaction is run at most: again after deadlocks, serialisation failures, lock timeouts,
             lost connections and errors of a failover.
+        locked_holders: ``wait`` for pools, runs and tasks that another scheduler is claiming from, a moment each; or
+            ``skip`` them, take what lies behind them instead, and wait only if there is nothing else.
 
     Raises:
         InvalidParameterError: a parameter is wrong; the message names it.
@@ -65,6 +69,7 @@ class SchedulerPass:
         *,
         queued_by: str | None = None,
         attempts: int = 3,
+        locked_holders: str = "wait",
     ) -> None:
         if not isinstance(engine, sa.Engine):
             raise InvalidParameterError("engine", f"must be a SQLAlchemy Engine, not {type(engine).__name__}")
@@ -74,6 +79,7 @@ class SchedulerPass:
         self.policy = check_policy(policy)
         self.queued_by = check_text("queued_by", queued_by)
         self.attempts = check_count("attempts", attempts, 100)
+        self.locked_holders = check_locked_holders(locked_holders)
         self._transactions: Transactions | None = None
 
     def __enter__(self) -> Self:
@@ -116,16 +122,13 @@ class SchedulerPass:
         its own: a round never waits for holders while it keeps those of another. Once a round has committed, an error
         in a later one ends the call, which returns what it has; the next call will meet the error if it lasts.
         """
+        if self.locked_holders == "skip" and (found := self._claim_unlocked()):
+            return found
         claimed: list[Claimed] = []
         slots = dict(self.executor_slots)
-
-        def one_round(connection: sa.Connection) -> tuple[int, list[Claimed]]:
-            wanted = self.max_tis - len(claimed)
-            return selection.claim_round(connection, wanted, slots, self.policy, self.queued_by)
-
         for number in range(1, EMPTY_ROUNDS + 1):
             try:
-                selected, won = self._in_transaction(one_round, settle_claim)
+                selected, won = self._round(self.max_tis - len(claimed), slots)
             except SelectqError:
                 if not claimed:
                     raise
@@ -135,6 +138,24 @@ class SchedulerPass:
             if len(won) == selected or len(claimed) >= self.max_tis or (claimed and number >= CLAIM_ROUNDS):
                 break
         return claimed
+
+    def _claim_unlocked(self) -> list[Claimed]:
+        """Claims of the first candidates whose holders nobody has locked, looking ever further behind the others."""
+        for reach in REACHES:
+            selected, won = self._round(self.max_tis, self.executor_slots, "skip", reach)
+            if won or selected < self.max_tis * reach:
+                return won
+        return []
+
+    def _round(
+        self, max_tis: int, slots: Mapping[str, int], locked_holders: str = "wait", reach: int = 1
+    ) -> tuple[int, list[Claimed]]:
+        return self._in_transaction(
+            lambda connection: selection.claim_round(
+                connection, max_tis, slots, self.policy, self.queued_by, locked_holders, reach
+            ),
+            settle_claim,
+        )
 
     def blocked_by(
         self,

@@ -17,6 +17,9 @@ from selectq.rows import Blocked, Claimed, Found, Key, Reason, Selected, TaskIns
 CLAIM_ROUNDS = 5
 """Most turns of select, lock and claim in one call; a further one is needed only if others took what was selected."""
 
+LOCK_QUERIES = {"wait": "selection/lock_holders", "skip": "selection/lock_free_holders"}
+"""What a claim does about holders that somebody else has locked."""
+
 DEFAULT_PAGE = 1000
 
 
@@ -107,11 +110,21 @@ def claim_round(
     executor_slots: Mapping[str, int],
     policy: str = "strict",
     queued_by: str | None = None,
+    locked_holders: str = "wait",
+    reach: int = 1,
 ) -> tuple[int, list[Claimed]]:
-    """One round of ``claim``: how many were selected, and what of it was claimed."""
+    """One round of ``claim``: how many were selected, and what of it was claimed.
+
+    Args:
+        reach: how many times ``max_tis`` to select; what lies behind the first ``max_tis`` is tried only if nothing of
+            them can be had.
+    """
     check_isolation(connection)
-    selected = select(connection, max_tis, executor_slots, policy)
-    return len(selected), claim_selected(connection, selected, queued_by) if selected else []
+    selected = select(connection, max_tis * reach, executor_slots, policy)
+    for start in range(0, len(selected), max_tis):
+        if won := claim_selected(connection, selected[start : start + max_tis], queued_by, locked_holders):
+            return len(selected), won
+    return len(selected), []
 
 
 def take_slots(executor_slots: dict[str, int], claimed: Sequence[Claimed]) -> None:
@@ -131,16 +144,36 @@ def held_claims(connection: sa.Connection, claimed: Sequence[Claimed]) -> list[C
 
 
 def claim_selected(
-    connection: sa.Connection, selected: Sequence[Selected], queued_by: str | None = None
+    connection: sa.Connection, selected: Sequence[Selected], queued_by: str | None = None, locked_holders: str = "wait"
 ) -> list[Claimed]:
     """Lock the holders of ``selected``, check again under the locks, mark queued what still fits, and return that."""
-    claims = as_claims(selected)
-    run(connection, query_for(connection, "selection/lock_holders"), claims=claims)
+    claims = lock_holders(connection, as_claims(selected), locked_holders)
+    if not claims:
+        return []
     claim_query = query_for(connection, "selection/claim")
     claimed = [Claimed(**row) for row in run(connection, claim_query, claims=claims, queued_by=queued_by)]
     if claimed and connection.dialect.name == "mysql":
         mark_queued(connection, claimed)
     return claimed
+
+
+def lock_holders(
+    connection: sa.Connection, claims: list[dict[str, str | int]], locked_holders: str
+) -> list[dict[str, str | int]]:
+    """The claims whose dag run is locked now, each with a note of which other holders are."""
+    query = query_for(connection, LOCK_QUERIES[locked_holders])
+    locked: dict[str, set[Any]] = {}
+    for row in run(connection, query, claims=claims):
+        locked[row["holder_kind"]] = {key if isinstance(key, str) else tuple(key) for key in row["locked"] or ()}
+    return [
+        {
+            **claim,
+            "pool_locked": claim["pool"] in locked["pool"],
+            "task_locked": (claim["dag_id"], claim["task_id"]) in locked["task"],
+        }
+        for claim in claims
+        if (claim["dag_id"], claim["run_id"]) in locked["dag_run"]
+    ]
 
 
 def as_claims(selected: Sequence[Selected]) -> list[dict[str, str | int]]:

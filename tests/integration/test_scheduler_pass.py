@@ -236,7 +236,7 @@ def test_a_deadlock_is_tried_again_within_the_bound(engine: sa.Engine, attempts:
             if wins:
                 assert len(p.claim()) == 2
             else:
-                with pytest.raises(RetriesExhaustedError, match="gave up after 1 attempts, nothing was committed"):
+                with pytest.raises(RetriesExhaustedError, match="gave up after 1 attempt, nothing was committed"):
                     p.claim()
     finally:
         go.set()
@@ -247,7 +247,7 @@ def test_a_deadlock_is_tried_again_within_the_bound(engine: sa.Engine, attempts:
 
 def test_a_lost_connection_leaves_nothing_half_done(engine: sa.Engine) -> None:
     fill(engine, world(2))
-    with SchedulerPass(engine) as p:
+    with SchedulerPass(engine, attempts=1) as p:
 
         @sa.event.listens_for(engine, "before_cursor_execute")
         def cut(connection: Any, cursor: Any, sql: str, *rest: Any) -> None:

@@ -4,7 +4,7 @@
 -- result: rows
 -- param claims: json; [{"dag_id", "run_id", "task_id", "map_index", "pool", "claim_token"}, ...]
 -- column holder_kind: text; pool, dag_run or task
--- column locked: integer; how many of that kind were locked
+-- column locked: json; which: [pool, ...], [[dag_id, run_id], ...] or [[dag_id, task_id], ...]; NULL = none
 -- locks: exclusive on the pools, then the dag runs, then the tasks of the claims, each in the order of its key.
 --   Pools without a limit and tasks without max_active_tis_per_dag are left alone.
 -- isolation: READ COMMITTED, in a transaction of its own together with selection/claim
@@ -33,20 +33,20 @@ locked_pool AS (
     FOR UPDATE OF p
 ),
 locked_run AS (
-    SELECT r.run_id
+    SELECT r.dag_id, r.run_id
     FROM (SELECT DISTINCT dag_id, run_id FROM claim ORDER BY dag_id, run_id LIMIT 1000000) AS c
     STRAIGHT_JOIN dag_run AS r ON r.dag_id = c.dag_id AND r.run_id = c.run_id
     FOR UPDATE OF r
 ),
 locked_task AS (
-    SELECT t.task_id
+    SELECT t.dag_id, t.task_id
     FROM (SELECT DISTINCT dag_id, task_id FROM claim ORDER BY dag_id, task_id LIMIT 1000000) AS c
     STRAIGHT_JOIN task AS t ON t.dag_id = c.dag_id AND t.task_id = c.task_id
     WHERE t.max_active_tis_per_dag IS NOT NULL
     FOR UPDATE OF t
 )
-SELECT 'pool' AS holder_kind, COUNT(*) AS locked FROM locked_pool
+SELECT 'pool' AS holder_kind, JSON_ARRAYAGG(pool) AS locked FROM locked_pool
 UNION ALL
-SELECT 'dag_run', COUNT(*) FROM locked_run
+SELECT 'dag_run', JSON_ARRAYAGG(JSON_ARRAY(dag_id, run_id)) FROM locked_run
 UNION ALL
-SELECT 'task', COUNT(*) FROM locked_task
+SELECT 'task', JSON_ARRAYAGG(JSON_ARRAY(dag_id, task_id)) FROM locked_task

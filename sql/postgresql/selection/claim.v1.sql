@@ -2,7 +2,8 @@
 -- version: 1
 -- purpose: Mark selected task instances queued, each under its claim token, if under the locks they still fit.
 -- result: rows, in the order of the claims
--- param claims: json; [{"dag_id", "run_id", "task_id", "map_index", "pool", "claim_token"}, ...] as selected, in order
+-- param claims: json; [{"dag_id", "run_id", "task_id", "map_index", "pool", "claim_token", "pool_locked",
+--   "task_locked"}, ...] as selected, in order, the dag run being locked; the last two: is this holder locked too?
 -- param queued_by: text; name of the scheduler
 -- column dag_id: text
 -- column run_id: text
@@ -19,20 +20,23 @@
 -- locks: the task instances, FOR UPDATE SKIP LOCKED: one that somebody else is changing is left to them
 -- isolation: READ COMMITTED, after selection/lock_holders in the same transaction: it must see what was committed
 --   before those locks were granted
--- limits: as selection/select_executable, except the executors' slots and max_tis, which nobody else uses
+-- limits: as selection/select_executable, except the executors' slots and max_tis, which nobody else uses. What needs
+--   a pool or a task that has a limit and is not locked (it had none a moment ago) is passed over.
 -- server: 15
 -- origin: hand-written: UPDATE ... RETURNING, which MySQL lacks
 
 WITH claim AS (
-    SELECT j.dag_id, j.run_id, j.task_id, j.map_index, j.pool, j.claim_token, j.place
+    SELECT j.dag_id, j.run_id, j.task_id, j.map_index, j.pool, j.claim_token, j.pool_locked, j.task_locked, j.place
     FROM ROWS FROM (
         jsonb_to_recordset(CAST(:claims AS jsonb)) AS (
-            dag_id text, run_id text, task_id text, map_index integer, pool text, claim_token uuid
+            dag_id text, run_id text, task_id text, map_index integer, pool text, claim_token uuid,
+            pool_locked boolean, task_locked boolean
         )
-    ) WITH ORDINALITY AS j (dag_id, run_id, task_id, map_index, pool, claim_token, place)
+    ) WITH ORDINALITY
+    AS j (dag_id, run_id, task_id, map_index, pool, claim_token, pool_locked, task_locked, place)
 ),
 locked AS MATERIALIZED (
-    SELECT c.place, c.claim_token, ti.*
+    SELECT c.place, c.claim_token, c.pool_locked, c.task_locked, ti.*
     FROM claim AS c
     CROSS JOIN LATERAL (
         SELECT t.ctid AS ti_at, t.dag_id, t.run_id, t.task_id, t.pool, t.pool_slots
@@ -107,6 +111,8 @@ checked AS MATERIALIZED (
         ) >= 0 AS fits
     FROM candidate AS c
     JOIN pool_room AS p ON p.pool = c.pool
+    WHERE
+        (p.pool_free IS NULL OR c.pool_locked) AND (c.max_active_tis_per_dag IS NULL OR c.task_locked)
     WINDOW
         by_pool AS (PARTITION BY c.pool ORDER BY c.place ROWS UNBOUNDED PRECEDING),
         by_run AS (PARTITION BY c.run_at ORDER BY c.place ROWS UNBOUNDED PRECEDING),
