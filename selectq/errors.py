@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class SelectqError(Exception):
     """Base of every error that selectq raises on purpose."""
@@ -29,7 +31,7 @@ class CommitUnknownError(DatabaseUnreachableError):
     ``claimed`` is what the claim would have returned: either all of it is queued under these claim tokens, or none.
     """
 
-    def __init__(self, message: str, claimed: object) -> None:
+    def __init__(self, message: str, claimed: Any) -> None:
         super().__init__(message)
         self.claimed = claimed
 

@@ -48,8 +48,9 @@ def fault_of(error: BaseException) -> Fault:
         return Fault.OTHER
     if error.connection_invalidated:
         return Fault.LOST
-    state = getattr(error.orig, "sqlstate", None)
-    if isinstance(state, str):
-        return Fault.LOST if state.startswith("08") else POSTGRESQL.get(state, Fault.OTHER)
+    # PyMySQL's errors have a number and an SQLSTATE, and the number says more.
     number = error.orig.args[0] if error.orig is not None and error.orig.args else None
-    return MYSQL.get(number, Fault.OTHER) if isinstance(number, int) else Fault.OTHER
+    if isinstance(number, int):
+        return MYSQL.get(number, Fault.OTHER)
+    state = str(getattr(error.orig, "sqlstate", None) or "")
+    return Fault.LOST if state.startswith("08") else POSTGRESQL.get(state, Fault.OTHER)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from selectq import selection
 from selectq.database import READ_COMMITTED, check_server, connect, isolation_of, misplans, set_planner
-from selectq.errors import InvalidParameterError, SelectqError
+from selectq.errors import CommitUnknownError, InvalidParameterError, SelectqError
 from selectq.parameters import check_count, check_executor_slots, check_locked_holders, check_policy, check_text
 from selectq.rows import Blocked, Claimed, Key, Selected
 from selectq.schema_status import check_schema
@@ -150,12 +150,16 @@ class SchedulerPass:
     def _round(
         self, max_tis: int, slots: Mapping[str, int], locked_holders: str = "wait", reach: int = 1
     ) -> tuple[int, list[Claimed]]:
-        return self._in_transaction(
-            lambda connection: selection.claim_round(
-                connection, max_tis, slots, self.policy, self.queued_by, locked_holders, reach
-            ),
-            settle_claim,
-        )
+        try:
+            return self._in_transaction(
+                lambda connection: selection.claim_round(
+                    connection, max_tis, slots, self.policy, self.queued_by, locked_holders, reach
+                ),
+                settle_claim,
+            )
+        except CommitUnknownError as error:
+            _, error.claimed = error.claimed
+            raise
 
     def blocked_by(
         self,

@@ -28,7 +28,9 @@ REPEATED = {Fault.CONFLICT, Fault.LOST, Fault.READ_ONLY}
 
 
 def is_repeated(error: Exception) -> bool:
-    return fault_of(error) in REPEATED or isinstance(error, DatabaseUnreachableError)
+    if isinstance(error, DatabaseUnreachableError):
+        return not isinstance(error, CommitUnknownError)
+    return fault_of(error) in REPEATED
 
 
 class Transactions:

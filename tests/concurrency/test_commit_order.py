@@ -72,22 +72,21 @@ def test_one_that_waits_for_a_holder_counts_what_the_other_commits(engine: sa.En
     """The one that waits selected before the other claimed, and goes on once the other has committed."""
     fill(engine, WORLDS[limit])
     won: list[Any] = []
-    with engine.connect() as first, first.begin() as transaction:
-        with engine.connect() as other:
-            stale = selection.select(other)
-            assert len(selection.claim(first, max_tis=3)) == 3
+    with engine.connect() as first, first.begin() as transaction, engine.connect() as other:
+        stale = selection.select(other)
+        assert len(selection.claim(first, max_tis=3)) == 3
 
-            def claim_stale() -> None:
-                # From the end: they share a holder, and hardly a row.
-                won.extend(selection.claim_selected(other, stale[::-1][:4]))
-                other.commit()
+        def claim_stale() -> None:
+            # From the end: they share a holder, and hardly a row.
+            won.extend(selection.claim_selected(other, stale[::-1][:4]))
+            other.commit()
 
-            thread = threading.Thread(target=claim_stale)
-            thread.start()
-            thread.join(0.5)
-            assert thread.is_alive()
-            transaction.commit()
-            thread.join()
+        thread = threading.Thread(target=claim_stale)
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive()
+        transaction.commit()
+        thread.join()
     assert len(won) == LIMITED - 3
     assert queued(engine) == LIMITED
 

@@ -6,9 +6,11 @@ import os
 
 import pytest
 
+from tests.concurrency import faults
 from tests.concurrency.stress import SCHEDULERS, Stress
 
 CLAIMS = 5000
+CLAIMS_WITH_FAULTS = 1500
 SEED = int(os.environ.get("SELECTQ_TEST_SEED", "1"))
 
 
@@ -18,4 +20,13 @@ def test_no_limit_is_passed_and_nothing_lost(engine_url: str) -> None:
     assert outcome.wrong == []
     assert outcome.claims >= CLAIMS
     assert len(outcome.shares) == SCHEDULERS
-    print(outcome)
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql", "mysql"])
+def test_faults_cost_time_and_nothing_else(engine_url: str) -> None:
+    """Schedulers die between statements, statements are cancelled, connections cut, deadlocks made."""
+    outcome = Stress(engine_url, CLAIMS_WITH_FAULTS, SEED, kill=0.002, faults=faults.ALL).run()
+    assert outcome.wrong == []
+    assert outcome.claims >= CLAIMS_WITH_FAULTS
+    assert outcome.killed > 0
+    assert outcome.trouble.total() > 0
