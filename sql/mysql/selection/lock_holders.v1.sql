@@ -10,7 +10,9 @@
 -- isolation: READ COMMITTED, in a transaction of its own together with selection/claim
 -- limits: whoever changes what a holder uses takes its lock first, so that no limit is passed
 -- server: 8.4
--- origin: hand-written: rows are looked up, and so locked, in the order of a sorted list; LIMIT keeps that order alive
+-- origin: hand-written: rows are looked up, and so locked, in the order of a sorted list; LIMIT keeps that order alive.
+--   Whatever is read by FOR UPDATE stays locked, so what has no limit is left out before, and the hints keep MySQL from
+--   reading small tables as a whole.
 
 WITH claim AS (
     SELECT
@@ -26,21 +28,35 @@ WITH claim AS (
     )) AS j
 ),
 locked_pool AS (
-    SELECT p.pool
-    FROM (SELECT DISTINCT pool FROM claim ORDER BY pool LIMIT 1000000) AS c
+    SELECT /*+ NO_BNL() INDEX(p PRIMARY) */ p.pool
+    FROM (
+        SELECT DISTINCT claim.pool
+        FROM claim
+        JOIN slot_pool AS limited ON limited.pool = claim.pool
+        WHERE limited.slots <> -1
+        ORDER BY claim.pool
+        LIMIT 1000000
+    ) AS c
     STRAIGHT_JOIN slot_pool AS p ON p.pool = c.pool
     WHERE p.slots <> -1
     FOR UPDATE OF p
 ),
 locked_run AS (
-    SELECT r.dag_id, r.run_id
+    SELECT /*+ NO_BNL() INDEX(r PRIMARY) */ r.dag_id, r.run_id
     FROM (SELECT DISTINCT dag_id, run_id FROM claim ORDER BY dag_id, run_id LIMIT 1000000) AS c
     STRAIGHT_JOIN dag_run AS r ON r.dag_id = c.dag_id AND r.run_id = c.run_id
     FOR UPDATE OF r
 ),
 locked_task AS (
-    SELECT t.dag_id, t.task_id
-    FROM (SELECT DISTINCT dag_id, task_id FROM claim ORDER BY dag_id, task_id LIMIT 1000000) AS c
+    SELECT /*+ NO_BNL() INDEX(t PRIMARY) */ t.dag_id, t.task_id
+    FROM (
+        SELECT DISTINCT claim.dag_id, claim.task_id
+        FROM claim
+        JOIN task AS limited ON limited.dag_id = claim.dag_id AND limited.task_id = claim.task_id
+        WHERE limited.max_active_tis_per_dag IS NOT NULL
+        ORDER BY claim.dag_id, claim.task_id
+        LIMIT 1000000
+    ) AS c
     STRAIGHT_JOIN task AS t ON t.dag_id = c.dag_id AND t.task_id = c.task_id
     WHERE t.max_active_tis_per_dag IS NOT NULL
     FOR UPDATE OF t
