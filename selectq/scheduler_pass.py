@@ -13,6 +13,7 @@ from selectq import selection
 from selectq.database import READ_COMMITTED, check_server, connect, isolation_of, misplans, set_planner
 from selectq.errors import CommitUnknownError, InvalidParameterError, SelectqError
 from selectq.parameters import check_count, check_executor_slots, check_locked_holders, check_policy, check_text
+from selectq.probe import check_session, check_skip_locked
 from selectq.rows import Blocked, Claimed, Key, Selected
 from selectq.schema_status import check_schema
 from selectq.transaction import Transactions
@@ -92,11 +93,16 @@ class SchedulerPass:
             if self.engine not in CHECKED:
                 check_server(connection)
                 check_schema(connection)
-                CHECKED[self.engine] = misplans(connection)
+                connection.rollback()
+                check_skip_locked(connection, self.engine)
             isolation = isolation_of(connection)
             connection.rollback()
             if isolation != READ_COMMITTED:
                 connection = connection.execution_options(isolation_level=READ_COMMITTED)
+            if self.engine not in CHECKED:
+                check_session(connection)
+                CHECKED[self.engine] = misplans(connection)
+                connection.rollback()
         except BaseException:
             connection.close()
             raise
