@@ -22,7 +22,9 @@ def check_skip_locked(one: sa.Connection, engine: sa.Engine) -> None:
     """
     refused = "this server does not skip locked rows (SELECT ... FOR UPDATE SKIP LOCKED)"
     try:
-        one.execute(row_to_lock.with_for_update()).all()
+        if not one.execute(row_to_lock.with_for_update(skip_locked=True)).all():
+            # Somebody else is at the same probe now, and this session has just passed over their row.
+            return
         with engine.connect() as two:
             two.detach()
             limit_waiting(two)
