@@ -23,6 +23,10 @@ test: servers lint pytest  ## run all checks and tests, on servers that it start
 pytest: $(VENV)/dev.stamp  ## run the tests alone (ARGS="-k name" and the like, WORKERS=2)
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
+.PHONY: soak
+soak: servers  ## let schedulers, workers and faults loose on servers of their own: many minutes (ARGS="--claims 20000")
+	@$(BIN)/python -m tests.concurrency.soak $(ARGS)
+
 .PHONY: lint
 lint: $(VENV)/dev.stamp  ## ruff, mypy, import-linter; sqruff on the query files
 	@$(BIN)/ruff check --quiet

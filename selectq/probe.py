@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import sqlalchemy as sa
 
 from selectq.database import READ_COMMITTED
 from selectq.errors import UnsupportedDatabaseError
+from selectq.faults import Fault, fault_of
 from selectq.revisions import VERSION_TABLE
 
 LOCK_SECONDS = 2
@@ -39,9 +42,12 @@ def check_skip_locked(one: sa.Connection, engine: sa.Engine) -> None:
             "engine: its pool must allow two connections, so that a second session can show how locks behave"
         ) from error
     except sa.exc.DBAPIError as error:
+        if fault_of(error) in (Fault.LOST, Fault.READ_ONLY, Fault.CANCELLED):
+            raise
         raise UnsupportedDatabaseError(f"{refused}, or not to this user: {error.orig}") from error
     finally:
-        one.rollback()
+        with suppress(sa.exc.DBAPIError):
+            one.rollback()
 
 
 def limit_waiting(connection: sa.Connection) -> None:

@@ -16,7 +16,7 @@ from selectq.parameters import check_count, check_executor_slots, check_locked_h
 from selectq.probe import check_session, check_skip_locked
 from selectq.rows import Blocked, Claimed, Key, Selected
 from selectq.schema_status import check_schema
-from selectq.transaction import Transactions
+from selectq.transaction import Transactions, translated
 
 T = TypeVar("T")
 
@@ -103,6 +103,9 @@ class SchedulerPass:
                 check_session(connection)
                 CHECKED[self.engine] = misplans(connection)
                 connection.rollback()
+        except sa.exc.DBAPIError as error:
+            connection.close()
+            raise translated(error, 1) from error
         except BaseException:
             connection.close()
             raise

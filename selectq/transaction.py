@@ -141,7 +141,7 @@ class Transactions:
 
 
 def translated(error: sa.exc.DBAPIError, attempts: int) -> Exception:
-    """The package's own error for one that stopped a transaction before its commit."""
+    """The package's own error for one that stopped a transaction before its commit; itself if its meaning is unknown."""
     tried = f"gave up after {attempts} attempt{'' if attempts == 1 else 's'}, nothing was committed"
     match fault_of(error):
         case Fault.CONFLICT:

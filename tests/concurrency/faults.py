@@ -28,7 +28,7 @@ def sessions(connection: sa.Connection) -> list[int]:
 
 def to_one_session(engine: sa.Engine, draw: random.Random, on_postgresql: str, on_mysql: str) -> None:
     command = on_postgresql if engine.dialect.name == "postgresql" else on_mysql
-    with engine.connect() as connection, suppress(sa.exc.DBAPIError):
+    with suppress(sa.exc.DBAPIError), engine.connect() as connection:
         if found := sessions(connection):
             connection.exec_driver_sql(command.format(draw.choice(found)))
 

@@ -27,6 +27,7 @@ QUICKSTART = "docs/quickstart.md"
 NEW_VERSION = "docs/howto/release-a-query-version.md"
 GO_ON_FROM = {
     "README.md": (QUICKSTART,),
+    "docs/howto/run-several-schedulers.md": (QUICKSTART,),
     "docs/howto/why-is-my-task-not-running.md": (QUICKSTART,),
     "docs/reference/cli.md": (QUICKSTART, NEW_VERSION),
 }

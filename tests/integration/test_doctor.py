@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from selectq.cli import main
 from selectq.database import create_engine
-from selectq.errors import UnsupportedDatabaseError
+from selectq.errors import DatabaseUnreachableError, UnsupportedDatabaseError
 from selectq.scheduler_pass import SchedulerPass
 
 
@@ -96,3 +96,17 @@ def test_the_probe_runs_once_for_an_engine(engine: sa.Engine) -> None:
         with SchedulerPass(engine) as p:
             p.select()
     assert sum("FOR UPDATE" in sql for sql in statements) == 3
+
+
+def test_a_connection_that_is_lost_during_the_probe_is_no_fault_of_the_server(engine_url: str) -> None:
+    engine = create_engine(engine_url)
+
+    @sa.event.listens_for(engine, "before_cursor_execute")
+    def cut(connection: sa.Connection, cursor: Any, sql: str, *rest: Any) -> None:
+        if "FOR UPDATE" in sql:
+            driver: Any = connection.connection.driver_connection
+            (driver.pgconn.finish if engine.dialect.name == "postgresql" else driver._force_close)()
+
+    with pytest.raises(DatabaseUnreachableError, match="the connection was lost"), SchedulerPass(engine):
+        pass
+    engine.dispose()
