@@ -55,6 +55,10 @@ bench: servers  ## measure all workloads on both engines against their targets: 
 bench-peers: servers  ## measure Airflow's scheduler and claim libraries beside selectq; installs them into .peers
 	@PYTHON=$(PYTHON) $(BIN)/python -m benchmarks.peers $(ARGS)
 
+.PHONY: bench-spread
+bench-spread: servers  ## measure four schedulers with disjoint pools against one, and against one global lock
+	@$(BIN)/python -m benchmarks.spread $(ARGS)
+
 .PHONY: constraints
 constraints: $(VENV)/dev.stamp  ## pin the releases that are installed in .venv now
 	@sed -n '/^#/p' requirements/constraints.txt >$(VENV)/constraints.txt

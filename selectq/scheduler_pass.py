@@ -16,7 +16,7 @@ from selectq.parameters import check_count, check_executor_slots, check_locked_h
 from selectq.probe import check_session, check_skip_locked
 from selectq.rows import Blocked, Claimed, Key, Selected
 from selectq.schema_status import check_schema
-from selectq.transaction import Transactions, translated
+from selectq.transaction import Transactions, reraise
 
 T = TypeVar("T")
 
@@ -105,7 +105,7 @@ class SchedulerPass:
                 connection.rollback()
         except sa.exc.DBAPIError as error:
             connection.close()
-            raise translated(error, 1) from error
+            reraise(error, 1)
         except BaseException:
             connection.close()
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import sqlalchemy as sa
 import stamina
@@ -70,7 +70,7 @@ class Transactions:
                 with attempt:
                     return self._once(work, settle)
         except sa.exc.DBAPIError as error:
-            raise translated(error, self._attempts) from error
+            reraise(error, self._attempts)
         raise AssertionError("unreachable: the loop returns or raises")
 
     def _once(self, work: Work[T], settle: Settle[T] | None) -> T:
@@ -140,22 +140,22 @@ class Transactions:
         raise AssertionError("unreachable: the loop returns or raises")
 
 
-def translated(error: sa.exc.DBAPIError, attempts: int) -> Exception:
-    """The package's own error for one that stopped a transaction before its commit; itself if its meaning is unknown."""
+def reraise(error: sa.exc.DBAPIError, attempts: int) -> NoReturn:
+    """Raise the package's own error for one that stopped a transaction before its commit; else the error itself."""
     tried = f"gave up after {attempts} attempt{'' if attempts == 1 else 's'}, nothing was committed"
     match fault_of(error):
         case Fault.CONFLICT:
-            return RetriesExhaustedError(f"{tried}: {error.orig}")
+            raise RetriesExhaustedError(f"{tried}: {error.orig}") from error
         case Fault.LOST:
-            return DatabaseUnreachableError(f"the connection was lost; {tried}: {error.orig}")
+            raise DatabaseUnreachableError(f"the connection was lost; {tried}: {error.orig}") from error
         case Fault.READ_ONLY:
-            return DatabaseReadOnlyError(
+            raise DatabaseReadOnlyError(
                 f"the server takes no writes ({error.orig}); {tried}. After a failover, the URL must lead to the new "
                 "primary"
-            )
+            ) from error
         case Fault.CANCELLED:
-            return StatementCancelledError(
+            raise StatementCancelledError(
                 f"the statement was cancelled ({error.orig}); nothing was committed, and it was not tried again"
-            )
+            ) from error
         case _:
-            return error
+            raise error

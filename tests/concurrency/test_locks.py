@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
+
 import pytest
 import sqlalchemy as sa
 
@@ -151,3 +154,32 @@ def test_long_transactions_of_others_do_not_stop_claims(engine: sa.Engine) -> No
         assert queued(engine) == 8
         in_backup = sa.select(sa.func.count()).where(TABLES["task_instance"].c.state == "queued")
         assert backup.scalar(in_backup) == 0
+
+
+def test_with_one_pool_for_all_nobody_starves(engine: sa.Engine) -> None:
+    """Four schedulers, one pool of two slots, each claim ended at once by its scheduler: all get a part."""
+    rows = {("d", "r", "t", index): Instance() for index in range(400)}
+    fill(engine, World({"default_pool": Pool(2)}, {"d": Dag(400)}, {}, {("d", "r"): Run("running")}, rows))
+    ti = TABLES["task_instance"]
+    won: Counter[str] = Counter()
+    failures: list[BaseException] = []
+
+    def scheduler(name: str) -> None:
+        try:
+            while sum(won.values()) < 120 and not failures:
+                with SchedulerPass(engine, max_tis=2, queued_by=name, attempts=50) as p:
+                    claimed = p.claim()
+                won[name] += len(claimed)
+                done = ti.c.map_index.in_([row.map_index for row in claimed])
+                with engine.begin() as connection:
+                    connection.execute(sa.update(ti).where(done).values(state="success"))
+        except BaseException as error:  # noqa: BLE001 - shown by the assertion below
+            failures.append(error)
+
+    threads = [threading.Thread(target=scheduler, args=(f"s{number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert min(won[f"s{number}"] for number in range(4)) >= 6
