@@ -20,7 +20,7 @@ UPDATE = {
         WHERE ti.dag_id = k.dag_id AND ti.run_id = k.run_id AND ti.task_id = k.task_id AND ti.map_index = k.map_index
     """,
     "mysql": """
-        UPDATE JSON_TABLE(:keys, '$[*]' COLUMNS (
+        UPDATE /*+ NO_BNL() INDEX(ti PRIMARY) */ JSON_TABLE(:keys, '$[*]' COLUMNS (
             dag_id VARCHAR(250) PATH '$.dag_id',
             run_id VARCHAR(250) PATH '$.run_id',
             task_id VARCHAR(250) PATH '$.task_id',

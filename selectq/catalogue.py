@@ -18,7 +18,8 @@ RESULTS = ("rows", "row", "count")
 REQUIRED = ("name", "version", "purpose", "result", "locks", "isolation", "limits", "server", "origin")
 OPTIONAL = ("engine", "waiver")
 FILE_NAME = re.compile(r"(?P<name>[a-z][a-z0-9_]*)\.v(?P<version>[1-9][0-9]*)\.sql")
-HEADER_LINE = re.compile(r"-- (?P<key>[a-z]+)(?: (?P<subject>[a-z_]+))?: (?P<value>.+)")
+PLAN_WAIVER = "plan-waiver"
+HEADER_LINE = re.compile(r"-- (?P<key>[a-z-]+)(?: (?P<subject>[a-z_]+))?: (?P<value>.+)")
 PARAMETER_OR_OPAQUE = re.compile(
     r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"[^"]*"|`[^`]*`|(?<![:\w]):(?P<parameter>[a-z][a-z0-9_]*)\b""", re.DOTALL
 )
@@ -32,6 +33,14 @@ class Field:
     name: str
     type: str
     description: str
+
+
+@dataclass(frozen=True)
+class PlanWaiver:
+    """What ``selectq explain --check`` may find about a query: ``subject`` is a state, step, table or rule."""
+
+    subject: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,7 @@ class Query:
     header: Mapping[str, str]
     parameters: tuple[Field, ...]
     columns: tuple[Field, ...]
+    plan_waivers: tuple[PlanWaiver, ...] = ()
 
     @property
     def result(self) -> str:
@@ -142,6 +152,7 @@ def read_query(path: Path, root: Path) -> Query:
         raise wrong(f"not UTF-8 at byte {error.start}") from None
     header: dict[str, str] = {}
     fields: dict[str, list[Field]] = {"param": [], "column": []}
+    plan_waivers: dict[str, PlanWaiver] = {}
     for line in comment:
         match = HEADER_LINE.fullmatch(line)
         if not match:
@@ -154,6 +165,13 @@ def read_query(path: Path, root: Path) -> Query:
             if subject in (field.name for field in fields[key]):
                 raise wrong(f"{key} {subject}: declared twice")
             fields[key].append(Field(subject, kind.strip(), description.strip()))
+        elif key == PLAN_WAIVER and not subject:
+            waived, colon, reason = (part.strip() for part in value.partition(": "))
+            if not (waived and colon and reason):
+                raise wrong(f"header line {line!r} is not '-- {PLAN_WAIVER}: state, step, table or rule: reason'")
+            if waived in plan_waivers:
+                raise wrong(f"{PLAN_WAIVER} {waived}: declared twice")
+            plan_waivers[waived] = PlanWaiver(waived, reason)
         elif key in REQUIRED + OPTIONAL and not subject and key not in header:
             header[key] = value
         else:
@@ -174,6 +192,7 @@ def read_query(path: Path, root: Path) -> Query:
         header=header,
         parameters=tuple(fields["param"]),
         columns=tuple(fields["column"]),
+        plan_waivers=tuple(plan_waivers.values()),
     )
     if query.result not in RESULTS:
         raise wrong(f"result: {header['result']!r} does not begin with one of {', '.join(RESULTS)}")

@@ -15,8 +15,9 @@ from selectq.errors import DatabaseUnreachableError, InvalidParameterError, Unsu
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 CONNECT_TIMEOUT = 10
 # The planner can't know how few rows the walk of a selection holds: it may compile each one for a second (jit). And it
-# should look a holder up by its key even while there are few (random_page_cost; 1.1 is usual where data is in memory).
-PLANNER_SETTINGS = {"jit": "off", "random_page_cost": "1.1"}
+# should look a holder up by its key even while it thinks that there are few (enable_seqscan): where there is no index
+# for a query, a table is read as ever.
+PLANNER_SETTINGS = {"jit": "off", "enable_seqscan": "off"}
 SETTINGS = {"timezone": "UTC", **PLANNER_SETTINGS}
 MYSQL_ARGUMENTS: dict[str, Any] = {
     "init_command": "SET time_zone = '+00:00'",

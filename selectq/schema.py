@@ -1,8 +1,8 @@
 """The tables of selectq as SQLAlchemy Core objects, in Airflow's names and types.
 
-Migrations and generated queries are built from here. The tables are the same on both engines but for two columns that
-only MySQL has (``scheduled_pool`` and ``undated`` of ``task_instance``): MySQL has no partial indexes and sorts NULL
-first, and these two let an ordinary index stand in selection order (``docs/decisions/0003-selection-index.md``).
+Migrations and generated queries are built from here. The tables are the same on both engines but for four columns that
+only MySQL has (``scheduled_pool``, ``undated``, ``active`` and ``deferred`` of ``task_instance``): MySQL has no partial
+indexes and sorts NULL first, and these let ordinary indexes do the work (``docs/decisions/0003-selection-index.md``).
 
 Ids compare as bytes on both engines: ``COLLATE "C"`` on Postgres, ``utf8mb4_0900_bin`` (no padding) on MySQL.
 """
@@ -14,6 +14,8 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, postgresql
+
+from selectq.schema_parsing import add_parsing_tables
 
 ID_LENGTH = 250
 POOL_LENGTH = 256
@@ -98,7 +100,7 @@ def build_metadata(dialect: str = "postgresql") -> sa.MetaData:
     """All tables for one engine.
 
     Args:
-        dialect: ``postgresql`` or ``mysql``. MySQL gets the two generated columns and its own form of the indexes.
+        dialect: ``postgresql`` or ``mysql``. MySQL gets the generated columns and its own form of the indexes.
     """
     metadata = sa.MetaData(naming_convention=NAMING)
     on_mysql = dialect == "mysql"
@@ -216,6 +218,7 @@ def build_metadata(dialect: str = "postgresql") -> sa.MetaData:
         *postgresql_checks(on_mysql),
     )
     add_selection_indexes(task_instance, on_mysql)
+    add_parsing_tables(table, text_type, time_type, on_mysql)
     return metadata
 
 
@@ -225,7 +228,7 @@ def postgresql_checks(on_mysql: bool) -> tuple[sa.CheckConstraint, ...]:
 
 
 def mysql_columns(on_mysql: bool) -> tuple[sa.Column[object], ...]:
-    """Stand-ins for a partial index and NULLS LAST; virtual, so they take room only in the index."""
+    """Stand-ins for partial indexes and NULLS LAST; virtual, so they take room only in the indexes."""
     if not on_mysql:
         return ()
     return (
@@ -235,6 +238,10 @@ def mysql_columns(on_mysql: bool) -> tuple[sa.Column[object], ...]:
             sa.Computed("if(state = 'scheduled', left(unhex(sha2(pool, 256)), 16), NULL)", persisted=False),
         ),
         sa.Column("undated", mysql.TINYINT, sa.Computed("logical_date IS NULL", persisted=False)),
+        sa.Column(
+            "active", mysql.TINYINT, sa.Computed(f"if({one_of('state', ACTIVE_STATES)}, 1, NULL)", persisted=False)
+        ),
+        sa.Column("deferred", mysql.TINYINT, sa.Computed("state = 'deferred'", persisted=False)),
     )
 
 
@@ -248,6 +255,7 @@ def add_selection_indexes(task_instance: sa.Table, on_mysql: bool) -> None:
             c.dag_id, c.run_id, c.task_id, c.map_index, c.pool_slots,
         )
         sa.Index("ix_task_instance_active", c.state, c.pool, c.pool_slots)
+        sa.Index("ix_task_instance_holders", c.active, c.dag_id, c.run_id, c.task_id, c.deferred)
         return
     # Ascending keys alone, none of them NULL: one row comparison then says where a line is to be read on.
     sa.Index(
@@ -267,7 +275,8 @@ def add_selection_indexes(task_instance: sa.Table, on_mysql: bool) -> None:
         "ix_task_instance_active_pool", c.pool,
         postgresql_where=active, postgresql_include=["state", "pool_slots"],
     )
-    sa.Index("ix_task_instance_active_task", c.dag_id, c.task_id, postgresql_where=active)
+    # Not led by dag_id, so that no other count can be taken to it.
+    sa.Index("ix_task_instance_active_task", c.task_id, c.dag_id, postgresql_where=active)
 
 
 metadata = build_metadata()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 import sqlalchemy as sa
 
+from selectq import selection_mysql
+from selectq.claims import holders_of, lockable_claims
 from selectq.database import check_isolation
-from selectq.executor import query_for, run, run_count
+from selectq.executor import query_for, run
 from selectq.parameters import check_count, check_executor_slots, check_key, check_map_index, check_policy, check_text
-from selectq.rows import Blocked, Claimed, Found, Key, Reason, Selected, TaskInstanceRow
+from selectq.rows import Blocked, Claimed, Found, Key, Reason, Selected
 
 CLAIM_ROUNDS = 5
 """Most turns of select, lock and claim in one call; a further one is needed only if others took what was selected."""
@@ -41,27 +42,10 @@ def select(
     check_count("max_tis", max_tis)
     check_policy(policy)
     slots = check_executor_slots(executor_slots)
+    if connection.dialect.name == "mysql":
+        return selection_mysql.select(connection, max_tis, slots)
     query = query_for(connection, "selection/select_executable")
-    if "admitted" not in query.parameter_names:
-        return as_selected(run(connection, query, max_tis=max_tis, executor_slots=slots))
-    found: list[Selected] = []
-    page = first_page(connection, max_tis)
-    more = True
-    while more and len(found) < max_tis:
-        rows = run(
-            connection, query, max_tis=max_tis, executor_slots=slots, page=page, admitted=[row.key for row in found]
-        )
-        more = bool(rows) and rows[0]["more"]
-        found += as_selected(rows)
-        page = min(2 * page, 2 * max_tis)
-    return found
-
-
-def first_page(connection: sa.Connection, max_tis: int) -> int:
-    """Rows to read of each pool: about twice what the pass can take, over all pools with room."""
-    [counted] = run(connection, query_for(connection, "selection/open_pools"))
-    pools: int = max(1, counted["open_pools"])
-    return max(16, min(max_tis, -(-2 * max_tis // pools)))
+    return as_selected(run(connection, query, max_tis=max_tis, executor_slots=slots))
 
 
 def as_selected(rows: Sequence[dict[str, Any]]) -> list[Selected]:
@@ -136,8 +120,7 @@ def take_slots(executor_slots: dict[str, int], claimed: Sequence[Claimed]) -> No
 
 def held_claims(connection: sa.Connection, claimed: Sequence[Claimed]) -> list[Claimed]:
     """Those of ``claimed`` whose claim token stands in the database: what a commit that was cut off has left."""
-    tokens = [row.claim_token.hex for row in claimed]
-    claims = [{**key_columns(row), "claim_token": token} for row, token in zip(claimed, tokens, strict=True)]
+    claims = [(*row.key, row.claim_token.hex) for row in claimed]
     rows = run(connection, query_for(connection, "selection/held_claims"), claims=claims)
     found = {row["claim_token"] for row in rows}
     return [row for row in claimed if row.claim_token in found]
@@ -147,54 +130,14 @@ def claim_selected(
     connection: sa.Connection, selected: Sequence[Selected], queued_by: str | None = None, locked_holders: str = "wait"
 ) -> list[Claimed]:
     """Lock the holders of ``selected``, check again under the locks, mark queued what still fits, and return that."""
-    claims = lock_holders(connection, as_claims(selected), locked_holders)
+    query = query_for(connection, LOCK_QUERIES[locked_holders])
+    claims = lockable_claims(selected, run(connection, query, holders=holders_of(selected)))
     if not claims:
         return []
+    if connection.dialect.name == "mysql":
+        return selection_mysql.claim_locked(connection, claims, queued_by)
     claim_query = query_for(connection, "selection/claim")
-    claimed = [Claimed(**row) for row in run(connection, claim_query, claims=claims, queued_by=queued_by)]
-    if claimed and connection.dialect.name == "mysql":
-        mark_queued(connection, claimed)
-    return claimed
-
-
-def lock_holders(
-    connection: sa.Connection, claims: list[dict[str, str | int]], locked_holders: str
-) -> list[dict[str, str | int]]:
-    """The claims whose dag run is locked now, each with a note of which other holders are."""
-    query = query_for(connection, LOCK_QUERIES[locked_holders])
-    locked: dict[str, set[Any]] = {}
-    for row in run(connection, query, claims=claims):
-        locked[row["holder_kind"]] = {key if isinstance(key, str) else tuple(key) for key in row["locked"] or ()}
-    return [
-        {
-            **claim,
-            "pool_locked": claim["pool"] in locked["pool"],
-            "task_locked": (claim["dag_id"], claim["task_id"]) in locked["task"],
-        }
-        for claim in claims
-        if (claim["dag_id"], claim["run_id"]) in locked["dag_run"]
-    ]
-
-
-def as_claims(selected: Sequence[Selected]) -> list[dict[str, str | int]]:
-    """The parameter ``claims``: each with a token of its own."""
-    return [{**key_columns(row), "pool": row.pool, "claim_token": uuid.uuid4().hex} for row in selected]
-
-
-def key_columns(row: TaskInstanceRow) -> dict[str, str | int]:
-    """The key as the JSON parameters of claims name its columns."""
-    return {"dag_id": row.dag_id, "run_id": row.run_id, "task_id": row.task_id, "map_index": row.map_index}
-
-
-def mark_queued(connection: sa.Connection, claimed: Sequence[Claimed]) -> None:
-    """The writing half of a claim on an engine whose UPDATE returns no rows."""
-    run_count(
-        connection,
-        query_for(connection, "selection/mark_queued"),
-        claimed=[{**key_columns(row), "claim_token": row.claim_token.hex} for row in claimed],
-        queued_dttm=claimed[0].queued_dttm.replace(tzinfo=None),
-        queued_by=claimed[0].queued_by,
-    )
+    return [Claimed(**row) for row in run(connection, claim_query, claims=claims, queued_by=queued_by)]
 
 
 def blocked_by(

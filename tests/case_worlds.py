@@ -16,7 +16,11 @@ CASES = Path(__file__).parent / "cases"
 
 def select_cases() -> list[Path]:
     """All scenario files of kind ``select``."""
-    return [path for path in sorted(CASES.glob("**/*.yaml")) if "\nkind: select\n" in path.read_text()]
+    return cases_of("select")
+
+
+def cases_of(kind: str) -> list[Path]:
+    return [path for path in sorted(CASES.glob("**/*.yaml")) if f"\nkind: {kind}\n" in path.read_text()]
 
 
 def world_of(case: dict[str, Any]) -> World:

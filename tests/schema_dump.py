@@ -39,4 +39,11 @@ def dump_mysql(connection: sa.Connection) -> list[str]:
     names = connection.scalars(
         sa.text("SELECT table_name FROM information_schema.tables WHERE table_schema = database()")
     ).all()
-    return [connection.execute(sa.text(f"SHOW CREATE TABLE `{name}`")).one()[1] for name in names]
+    return [with_sorted_keys(connection.execute(sa.text(f"SHOW CREATE TABLE `{name}`")).one()[1]) for name in names]
+
+
+def with_sorted_keys(statement: str) -> str:
+    """MySQL lists indexes in the order in which they were made, and SQLAlchemy makes those of a table in no order."""
+    lines = statement.splitlines()
+    keys = sorted(line for line in lines if line.startswith("  KEY"))
+    return "\n".join(keys.pop(0) if line.startswith("  KEY") else line for line in lines)

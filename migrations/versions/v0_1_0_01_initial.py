@@ -203,7 +203,7 @@ def postgresql_checks() -> tuple[sa.CheckConstraint, ...]:
 
 
 def mysql_generated_columns() -> tuple[sa.Column[object], ...]:
-    """Stand-ins for a partial index and NULLS LAST; virtual, so they take room only in the index."""
+    """Stand-ins for partial indexes and NULLS LAST; virtual, so they take room only in the indexes."""
     return (
         sa.Column(
             "scheduled_pool",
@@ -211,6 +211,12 @@ def mysql_generated_columns() -> tuple[sa.Column[object], ...]:
             sa.Computed("if(state = 'scheduled', left(unhex(sha2(pool, 256)), 16), NULL)", persisted=False),
         ),
         sa.Column("undated", mysql.TINYINT, sa.Computed("logical_date IS NULL", persisted=False)),
+        sa.Column(
+            "active",
+            mysql.TINYINT,
+            sa.Computed("if(state IN ('queued', 'running', 'deferred'), 1, NULL)", persisted=False),
+        ),
+        sa.Column("deferred", mysql.TINYINT, sa.Computed("state = 'deferred'", persisted=False)),
     )
 
 
@@ -231,6 +237,9 @@ def create_mysql_indexes() -> None:
         ],
     )
     op.create_index(op.f("ix_task_instance_active"), "task_instance", ["state", "pool", "pool_slots"])
+    op.create_index(
+        op.f("ix_task_instance_holders"), "task_instance", ["active", "dag_id", "run_id", "task_id", "deferred"]
+    )
 
 
 def create_postgresql_indexes() -> None:
@@ -267,5 +276,5 @@ def create_postgresql_indexes() -> None:
         postgresql_include=["state", "pool_slots"],
     )
     op.create_index(
-        op.f("ix_task_instance_active_task"), "task_instance", ["dag_id", "task_id"], postgresql_where=active
+        op.f("ix_task_instance_active_task"), "task_instance", ["task_id", "dag_id"], postgresql_where=active
     )

@@ -80,8 +80,12 @@ class Names:
         for key in SOURCE_ARGS:
             for source in as_list(node.args.get(key)):
                 self.add_source(source, sources, ctes, outer)
-        if node.args.get("conflict"):
+        if conflict := node.args.get("conflict"):
             sources["excluded"] = next(iter(sources.values()))
+            if conflict.args.get("duplicate"):
+                # There, MySQL knows the names that the SELECT of an INSERT reads from.
+                for source in as_list(node.expression.args.get("from_")):
+                    self.add_source(source, sources, ctes, outer)
         scope = [sources, *outer]
         outputs = self.outputs(node, scope)
         aliases = outputs.columns or frozenset()

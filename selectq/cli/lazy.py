@@ -18,7 +18,7 @@ ENTRY = "command"
 
 
 class LazyGroup(click.RichGroup):
-    """Every file of ``selectq/cli`` that defines ``command`` is a command of the file's name.
+    """Every file of ``selectq/cli`` that defines ``command`` is a command of the file's name, ``_`` written ``-``.
 
     Lists (help, completion) show the first line of its docstring, read from the source without importing it.
     """
@@ -28,7 +28,8 @@ class LazyGroup(click.RichGroup):
     @cached_property
     def summaries(self) -> dict[str, str]:
         """Command name -> one-line summary."""
-        found = {path.stem: summary(path) for path in sorted(Path(__file__).parent.glob("*.py"))}
+        files = sorted(Path(__file__).parent.glob("*.py"))
+        found = {path.stem.replace("_", "-"): summary(path) for path in files}
         return {name: text for name, text in found.items() if text is not None}
 
     def list_commands(self, ctx: Context) -> list[str]:
@@ -39,7 +40,7 @@ class LazyGroup(click.RichGroup):
             return None
         if self._listing:
             return click.RichCommand(name=cmd_name, help=self.summaries[cmd_name])
-        command: click.Command = getattr(import_module(f"{PACKAGE}.{cmd_name}"), ENTRY)
+        command: click.Command = getattr(import_module(f"{PACKAGE}.{cmd_name.replace('-', '_')}"), ENTRY)
         return command
 
     def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:

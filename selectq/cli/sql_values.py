@@ -1,40 +1,35 @@
-"""Values of parameters as typed on the command line, and those that go without saying."""
+"""Values of parameters as typed on the command line."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from selectq.catalogue import Field, Query
+from selectq.defaults import with_defaults
 from selectq.errors import InvalidParameterError
-
-DEFAULTS: dict[str, Any] = {
-    "max_tis": 512,
-    "executor_slots": {},
-    "admitted": [],
-    "page": 512,
-    "page_size": 100,
-    "after_dag_id": "",
-    "after_run_id": "",
-    "after_task_id": "",
-    "after_map_index": -2,
-}
-FILTER = re.compile(r"\bNULL = (any|all)\b")
-"""What the description of a parameter says if it may be left out."""
 
 
 def values_for(query: Query, given: Sequence[str]) -> dict[str, Any]:
-    """A value for every parameter of the query.
+    """A value for every parameter of the query: as given, or its default.
+
+    Raises:
+        InvalidParameterError: as ``given_values``, or one is missing and has no default.
+    """
+    return with_defaults(query, given_values(query, given))
+
+
+def given_values(query: Query, given: Sequence[str]) -> dict[str, Any]:
+    """The values that were given.
 
     Args:
         given: ``NAME=VALUE``, or ``NAME`` alone for NULL.
 
     Raises:
-        InvalidParameterError: one is unknown, given twice, not of its type, or missing without a default.
+        InvalidParameterError: one is unknown, given twice or not of its type.
     """
     fields = {field.name: field for field in query.parameters}
     values: dict[str, Any] = {}
@@ -46,19 +41,7 @@ def values_for(query: Query, given: Sequence[str]) -> dict[str, Any]:
         if name in values:
             raise InvalidParameterError(name, "given twice")
         values[name] = parsed(fields[name], text) if equals else None
-    missing = [field for name, field in fields.items() if name not in values and not has_default(field)]
-    if missing:
-        wanted = "; ".join(f"{field.name} ({described(field)})" for field in missing)
-        raise InvalidParameterError("param", f"{query.id} needs --param NAME=VALUE for: {wanted}")
-    return {name: values[name] if name in values else DEFAULTS.get(name) for name in fields}
-
-
-def has_default(field: Field) -> bool:
-    return field.name in DEFAULTS or FILTER.search(field.description) is not None
-
-
-def described(field: Field) -> str:
-    return f"{field.type}: {field.description}" if field.description else field.type
+    return values
 
 
 def parsed(field: Field, text: str) -> Any:

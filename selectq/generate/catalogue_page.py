@@ -33,6 +33,8 @@ def section(version: int, queries: Sequence[Query]) -> str:
     lines = [f"Version {version}: {', '.join(files)}", ""]
     for fact in FACTS:
         lines += fact_lines(fact, queries)
+    for query in queries:
+        lines += [f"- plan waiver, {NAMES[query.dialect]}, {w.subject}: {text(w.reason)}" for w in query.plan_waivers]
     lines.append("")
     lines += fields_table("Parameter", [(query.dialect, query.parameters) for query in queries])
     lines += fields_table("Column", [(query.dialect, query.columns) for query in queries])

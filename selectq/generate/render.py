@@ -38,6 +38,8 @@ class Generated:
     result: str = "rows"
     parameters: Mapping[str, str] = field(default_factory=dict)
     version: int = 1
+    plan_waivers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Dialect -> subject -> reason."""
 
 
 def parameter(name: str, kind: str = "text") -> sa.ColumnElement[Any]:
@@ -67,6 +69,7 @@ def file_text(query: Generated, dialect: str, builder: str) -> str:
         "-- isolation: any; one statement, one snapshot",
         f"-- limits: {query.limits}",
         f"-- server: {dotted(dialect)}",
+        *(f"-- plan-waiver: {subject}: {why}" for subject, why in query.plan_waivers.get(dialect, {}).items()),
         f"-- origin: generated: {builder}, by 'selectq sql generate'; edit that, not this file",
     ]
     header = [part for line in lines for part in wrapped(line)]

@@ -103,6 +103,17 @@ def integer(lowest: int = LOWEST_INTEGER, highest: int = HIGHEST_INTEGER) -> Rea
     return read
 
 
+def number(lowest: float, highest: float) -> Reader:
+    """A number, whole or not; as a float."""
+
+    def read(place: Place, value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not lowest <= value <= highest:
+            raise place.wrong(f"a number from {lowest:,} to {highest:,}", describe(value))
+        return float(value)
+
+    return read
+
+
 def boolean(place: Place, value: object) -> bool:
     if not isinstance(value, bool):
         raise place.wrong("true or false", describe(value))

@@ -1,4 +1,4 @@
-"""Scenario files of kind ``select``: which fields there are, and how a file becomes a ``Scenario``.
+"""Scenario files: those of kind ``select``, and where the other kinds are read.
 
 Fields that the tables themselves have a neutral default for may be left out (``is_paused``, ``include_deferred``, the
 limits of tasks, ``upstream``, ``trigger_rule``, ``retries``, ``run_type``), and so may the texts for people; what the
@@ -13,14 +13,16 @@ from typing import Any
 from selectq import parameters, schema
 from selectq.rows import Key
 from selectq.scenario import fields as f
+from selectq.scenario import filequeue_format
 from selectq.scenario.fields import Field, Place
+from selectq.scenario.filequeue_model import QueueScenario
 from selectq.scenario.key_bytes import check_key_bytes
 from selectq.scenario.model import Dag, Expectation, Group, Instances, Pool, Run, Scenario, Step, Task
 from selectq.scenario.references import check_references
 from selectq.scenario.yaml_file import parse_yaml, read_yaml
 
-SUPPORTED_KIND = "select"
-KINDS = (SUPPORTED_KIND, "trigger", "state", "filequeue")
+SUPPORTED_KINDS = ("select", filequeue_format.KIND)
+KINDS = ("select", "trigger", "state", "filequeue")
 REASONS = (
     "pool",
     "no_pool",
@@ -35,30 +37,32 @@ MOST_ALIKE = 1_000_000
 """Most rows that one ``count`` may stand for."""
 
 
-def read_scenario_file(path: Path | str) -> Scenario:
+def read_scenario_file(path: Path | str) -> Scenario | QueueScenario:
     """Read and check one scenario file.
 
     Raises:
         ScenarioError: anything is wrong with it; names the file, the field, what was expected and what was found. Kinds
-            other than ``select`` are known but not supported yet.
+            that are known but not supported yet are named as such.
     """
     return build(str(path), read_yaml(Path(path)))
 
 
-def parse_scenario(content: str, name: str) -> Scenario:
+def parse_scenario(content: str, name: str) -> Scenario | QueueScenario:
     """As ``read_scenario_file``, from text; ``name`` stands for the file in errors."""
     return build(name, parse_yaml(content, name))
 
 
-def build(file: str, value: Any) -> Scenario:
+def build(file: str, value: Any) -> Scenario | QueueScenario:
     top = Place(file)
     if not isinstance(value, dict):
         raise top.wrong("a mapping with the fields id, kind, ...", f.describe(value))
     if "kind" not in value:
         raise top.field("kind").wrong(f"one of {', '.join(KINDS)}", "that it is missing")
     kind = f.one_of(*KINDS)(top.field("kind"), value["kind"])
-    if kind != SUPPORTED_KIND:
-        raise top.field("kind").wrong(SUPPORTED_KIND, f"{kind}, which is not supported yet")
+    if kind not in SUPPORTED_KINDS:
+        raise top.field("kind").wrong(" or ".join(SUPPORTED_KINDS), f"{kind}, which is not supported yet")
+    if kind == filequeue_format.KIND:
+        return filequeue_format.read(top, value)
     scenario: Scenario = read_scenario(top, value)
     check_references(scenario, top)
     return scenario

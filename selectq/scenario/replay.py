@@ -12,6 +12,8 @@ from selectq import schema, selection
 from selectq.database import connect
 from selectq.rows import Blocked, Key, Selected
 from selectq.scenario.compare import compare, show, some
+from selectq.scenario.filequeue import QueueStep, run_queue
+from selectq.scenario.filequeue_model import QueueScenario
 from selectq.scenario.load import load
 from selectq.scenario.model import Scenario, Step
 
@@ -26,6 +28,13 @@ class StepResult:
     selected: tuple[Key, ...]
     blocked: dict[Key, tuple[str, ...]]
 
+    def as_dict(self) -> dict[str, Any]:
+        """Its part of what ``selectq replay --json`` prints."""
+        return {
+            "selected": [list(key) for key in self.selected],
+            "blocked": [{"key": list(key), "by": list(by)} for key, by in self.blocked.items()],
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
@@ -33,7 +42,7 @@ class ReplayResult:
 
     case: str
     engine: str
-    steps: tuple[StepResult, ...]
+    steps: tuple[StepResult, ...] | tuple[QueueStep, ...]
     differences: tuple[str, ...]
 
     @property
@@ -47,23 +56,22 @@ class ReplayResult:
             "case": self.case,
             "engine": self.engine,
             "ok": self.ok,
-            "steps": [
-                {
-                    "selected": [list(key) for key in step.selected],
-                    "blocked": [{"key": list(key), "by": list(by)} for key, by in step.blocked.items()],
-                }
-                for step in self.steps
-            ],
+            "steps": [step.as_dict() for step in self.steps],
             "differences": list(self.differences),
         }
 
 
-def replay(engine: sa.Engine, scenario: Scenario) -> ReplayResult:
+def replay(engine: sa.Engine, scenario: Scenario | QueueScenario) -> ReplayResult:
     """Run a scenario in one transaction that is rolled back: the tables, which must be empty, are empty afterwards.
 
     Raises:
         SelectqError: the database can't be used: unreachable, unsupported, or with another schema.
     """
+    if isinstance(scenario, QueueScenario):
+        with connect(engine) as connection:
+            ticks, wrong = run_queue(connection, scenario)
+            connection.rollback()
+        return ReplayResult(scenario.id, engine.dialect.name, tuple(ticks), tuple(wrong))
     steps: list[StepResult] = []
     differences: list[str] = []
     with connect(engine) as connection:

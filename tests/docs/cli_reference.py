@@ -20,7 +20,8 @@ everything else on stdout is for people. Errors go to stderr in one line.
 | exit code | meaning |
 | --- | --- |
 | 0 | done |
-| 1 | `replay`: some answers differ; `sql check`: something was found; `sql generate --check`: a file is out of date |
+| 1 | `replay`: some answers differ; `sql check`: something was found; `sql generate --check`: a file is out of date; \
+`explain --check`: a plan differs |
 | 2 | wrong usage, a wrong file, a database that can't be used; the message says which |
 | 130 | interrupted |
 

@@ -25,11 +25,12 @@ ENGINES = {"README.md": ("postgresql",), "CONTRIBUTING.md": ("postgresql",), "do
 
 QUICKSTART = "docs/quickstart.md"
 NEW_VERSION = "docs/howto/release-a-query-version.md"
+PARSING = "docs/parsing.md"
 GO_ON_FROM = {
     "README.md": (QUICKSTART,),
     "docs/howto/run-several-schedulers.md": (QUICKSTART,),
     "docs/howto/why-is-my-task-not-running.md": (QUICKSTART,),
-    "docs/reference/cli.md": (QUICKSTART, NEW_VERSION),
+    "docs/reference/cli.md": (QUICKSTART, NEW_VERSION, PARSING),
 }
 """Documents that speak of what others have put into the database or the checkout."""
 

@@ -124,7 +124,7 @@ def test_the_connection_decides_on_the_engine(engine: sa.Engine) -> None:
             query_for(connection, "selection/claim", 99)
 
 
-@pytest.mark.parametrize("name", sorted({query.name for query in default_catalogue()}))
+@pytest.mark.parametrize("name", sorted({query.name for query in default_catalogue()} - {"parsing/clock"}))
 def test_missing_tables_are_named(empty_engine: sa.Engine, name: str) -> None:
     dialect = empty_engine.dialect.name
     queries = [query for query in default_catalogue() if (query.name, query.dialect) == (name, dialect)]

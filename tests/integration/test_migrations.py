@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 # MySQL prints a generated column's expression in its own words; the dump tells whether it is the same, Alembic cannot.
-pytestmark = pytest.mark.filterwarnings("ignore:Computed default on task_instance:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:Computed default on (task_instance|dag_file):UserWarning")
 
 HEAD = shipped.revisions()[-1]
 

@@ -95,7 +95,7 @@ def test_wrong_files_are_named_and_the_others_run(engine_url: str, wrong: Path, 
     assert result.exit_code == 2
     assert result.stderr.splitlines() == [
         f"error   {wrong}: pools[0].slots: expected a whole number from -1 to 2147483647, found the text 'two'",
-        f"error   {UNSUPPORTED}: kind: expected select, found trigger, which is not supported yet",
+        f"error   {UNSUPPORTED}: kind: expected select or filequeue, found trigger, which is not supported yet",
         "error   absent.yaml: expected a scenario file, found none to read: No such file or directory",
     ]
     assert [line.split()[0] for line in result.stdout.splitlines()] == ["ok", "differs", "step", "1"]

@@ -21,24 +21,31 @@ DAG = "it's \\ \"d\" 'é' %s %(x)s :page\n\t-- /* `a` */ \\' 😀"
 RUN, TASK, POOL = "run\\", "'task'", "\\'pool"
 TOKENS = ["0" * 31 + "1", "a" * 32]
 KEYS = [{"dag_id": DAG, "run_id": RUN, "task_id": TASK, "map_index": index} for index in (0, 1)]
-CLAIMS = [{**key, "pool": POOL, "claim_token": token} for key, token in zip(KEYS, TOKENS, strict=True)]
 VALUES: dict[str, Any] = {
     "admitted": [[DAG, RUN, TASK, 0]],
     "after_dag_id": "",
     "after_map_index": -2,
     "after_run_id": "",
     "after_task_id": "",
-    "claimed": CLAIMS,
-    "claims": CLAIMS,
+    "claimed": [[*key.values(), token] for key, token in zip(KEYS, TOKENS, strict=True)],
+    "claims": [[*key.values(), POOL, token] for key, token in zip(KEYS, TOKENS, strict=True)],
     "dag_id": DAG,
+    "depth": 4,
     "executor_slots": {"": 7, "it's \\": 1},
+    "groups": [],
+    "holders": {"pools": [POOL], "runs": [[DAG, RUN]], "tasks": [[DAG, TASK]]},
+    "hops": 5,
+    "lines": [[POOL, 2]],
     "map_index": None,
     "max_tis": 2,
     "page": 16,
     "page_size": 3,
+    "per_slot": 2,
     "pool": POOL,
     "queued_by": DAG,
     "queued_dttm": datetime(2026, 2, 3, 4, 5, 6, 789012, tzinfo=UTC),
+    "reach": 100,
+    "room": 2,
     "run_id": RUN,
     "task_id": TASK,
 }
@@ -92,11 +99,27 @@ def without_clock(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name not in CLOCK} for row in rows]
 
 
-NAMES = sorted({query.name for query in default_catalogue() if query.result != "count"})
+def names(dialect: str) -> set[str]:
+    selecting = (query for query in default_catalogue() if query.name.startswith("selection/"))
+    return {query.name for query in selecting if query.result != "count" and query.dialect == dialect}
 
 
-@pytest.mark.parametrize("name", NAMES)
+SHARED = sorted(names("postgresql") & names("mysql"))
+MYSQL_ONLY = sorted(names("mysql") - names("postgresql"))
+
+
+@pytest.mark.parametrize("name", SHARED)
 def test_rows_are_the_same(connection: sa.Connection, name: str) -> None:
+    compare_rows(connection, name)
+
+
+@pytest.mark.parametrize("name", MYSQL_ONLY)
+@pytest.mark.parametrize("engine_name", ["mysql"])
+def test_rows_of_mysql_are_the_same(connection: sa.Connection, name: str) -> None:
+    compare_rows(connection, name)
+
+
+def compare_rows(connection: sa.Connection, name: str) -> None:
     query = query_for(connection, name)
     parameters = parameters_of(query)
 
@@ -132,11 +155,22 @@ def test_changes_are_the_same(connection: sa.Connection) -> None:
     assert {row.queued_by for row in bound} == {None, DAG}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SHARED)
 def test_defaults_run_on_empty_tables(engine: sa.Engine, name: str) -> None:
+    run_with_defaults(engine, name)
+
+
+@pytest.mark.parametrize("name", MYSQL_ONLY)
+@pytest.mark.parametrize("engine_name", ["mysql"])
+def test_defaults_of_mysql_run_on_empty_tables(engine: sa.Engine, name: str) -> None:
+    run_with_defaults(engine, name)
+
+
+def run_with_defaults(engine: sa.Engine, name: str) -> None:
     with engine.connect() as connection:
         query = query_for(connection, name)
-        needed = {"claims": "[]", "queued_by": "me", "dag_id": "d", "run_id": "r", "task_id": "t"}
+        needed = {"claims": "[]", "lines": "[]", "holders": "{}", "queued_by": "me"}
+        needed |= {"dag_id": "d", "run_id": "r", "task_id": "t"}
         given = [f"--param={key}={needed[key]}" for key in needed if key in query.parameter_names]
         done = CliRunner().invoke(main, ["sql", "render", name, "--engine", query.dialect, *given])
         assert done.exit_code == 0, done.output

@@ -11,12 +11,14 @@ from selectq.catalogue import (
     DIALECTS,
     Catalogue,
     Field,
+    PlanWaiver,
     default_catalogue,
     read_query,
     replace_parameters,
     used_parameters,
 )
 from selectq.errors import QueryFileError, QueryNotFoundError
+from selectq.generate.catalogue_page import catalogue_page
 from tests.query_files import FILE, POOLS, TWIN, edit, put, small_tree
 
 
@@ -50,6 +52,15 @@ def test_the_result_may_be_explained(root: Path) -> None:
     assert read_query(root / FILE, root).result == "rows"
 
 
+def test_plan_waivers_are_read_and_listed_on_the_page(root: Path) -> None:
+    lines = "-- plan-waiver: floods/stale: reads a lot, and\n--   may\n-- plan-waiver: Hash Join: a: b\n"
+    edit(root, FILE, "-- locks: none\n", "-- locks: none\n" + lines)
+    query = read_query(root / FILE, root)
+    assert query.plan_waivers == (PlanWaiver("floods/stale", "reads a lot, and may"), PlanWaiver("Hash Join", "a: b"))
+    page = catalogue_page([query])
+    assert "- plan waiver, PostgreSQL, floods/stale: reads a lot, and may\n- plan waiver, PostgreSQL, Hash" in page
+
+
 WITHOUT_LIMITS_AND_SERVER = POOLS.replace("-- limits: none\n", "").replace("-- server: {server}\n", "")
 
 
@@ -57,6 +68,14 @@ WITHOUT_LIMITS_AND_SERVER = POOLS.replace("-- limits: none\n", "").replace("-- s
     ("old", "new", "message"),
     [
         ("-- limits: none\n", "", "header lacks limits"),
+        ("-- locks: none", "-- locks: none\n-- plan-waiver: stale", "header line '-- plan-waiver: stale' is not"),
+        ("-- locks: none", "-- locks: none\n-- plan-waiver: : why", "header line '-- plan-waiver: : why' is not"),
+        (
+            "-- locks: none",
+            "-- locks: none\n-- plan-waiver: stale: a\n-- plan-waiver: stale: b",
+            "plan-waiver stale: declared twice",
+        ),
+        ("-- locks: none", "-- locks: none\n-- plan-waivers: a: b", "header line '-- plan-waivers: a: b': unknown"),
         (POOLS.format(server="15"), WITHOUT_LIMITS_AND_SERVER, "header lacks limits, server"),
         (POOLS.format(server="15"), "", "header lacks name, version, purpose, result, locks, isolation, limits"),
         ("-- limits: none", "--limits: none", "header line '--limits: none' is not '-- key: value' or '-- "),

@@ -141,7 +141,7 @@ def test_render() -> None:
     assert rendered.exit_code == 0
     first, *rest = rendered.stdout.splitlines()
     assert first == "-- selection/select_executable, version 1, for postgresql"
-    assert "    SELECT CAST(32 AS integer) AS max_tis" in rest
+    assert "    SELECT CAST(32 AS bigint) AS max_tis" in rest
     assert "    FROM jsonb_each_text(CAST('{}' AS jsonb))" in rest
     assert rest[-1] == "ORDER BY place;"
     assert "-- name:" not in rendered.stdout
@@ -168,7 +168,7 @@ def test_a_name_alone_is_null(small: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Error: param: selection/claim.v1 needs --param NAME=VALUE for: claims (json: [{"),
+        ([], "Error: param: selection/claim.v1 needs --param NAME=VALUE for: claims (json: [["),
         (["--param", "claims=[]"], "needs --param NAME=VALUE for: queued_by (text: name of the scheduler)"),
         (["--param", "claim=[]"], "Error: claim: selection/claim.v1 has no such parameter; it has: claims, queued_by"),
         (["--param", "claims=[]", "--param", "claims"], "Error: claims: given twice"),
@@ -232,12 +232,12 @@ def test_check_finds_nothing() -> None:
 
 def test_check_exits_with_1_if_it_finds_something(copied: Path) -> None:
     file = "mysql/selection/claim.v1.sql"
-    edit(copied, file, "c.max_active_tasks -", "c.max_active -")
+    edit(copied, file, "l.max_active_tasks\n", "l.max_active\n")
     checked = selectq("check")
-    assert (checked.exit_code, checked.stdout) == (1, f"{file}: c.max_active: no such column\n")
+    assert (checked.exit_code, checked.stdout) == (1, f"{file}: l.max_active: no such column\n")
     as_json = selectq("check", "--json")
     assert as_json.exit_code == 1
-    assert lines_of_json(as_json) == [{"file": file, "problem": "c.max_active: no such column"}]
+    assert lines_of_json(as_json) == [{"file": file, "problem": "l.max_active: no such column"}]
 
 
 def test_check_goes_on_behind_a_file_that_cannot_be_read(copied: Path) -> None:

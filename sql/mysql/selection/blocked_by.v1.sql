@@ -66,7 +66,7 @@ admitted AS (
         AND task_instance.map_index = given.map_index
 ),
 page AS (
-    SELECT
+    SELECT /*+ INDEX(task_instance PRIMARY) */
         task_instance.dag_id,
         task_instance.run_id,
         task_instance.task_id,
@@ -221,7 +221,7 @@ walk AS (
     FROM placed
 ),
 active AS (
-    SELECT
+    SELECT /*+ INDEX(task_instance ix_task_instance_active) */
         task_instance.dag_id,
         task_instance.run_id,
         task_instance.task_id,

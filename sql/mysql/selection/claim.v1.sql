@@ -2,8 +2,8 @@
 -- version: 1
 -- purpose: Lock selected task instances and return those that under the locks still fit, ready to be marked queued.
 -- result: rows, in the order of the claims
--- param claims: json; [{"dag_id", "run_id", "task_id", "map_index", "pool", "claim_token", "pool_locked",
---   "task_locked"}, ...] as selected, in order, the dag run being locked; the last two: is this holder locked too?
+-- param claims: json; [[dag_id, run_id, task_id, map_index, pool, claim_token, pool_locked, task_locked], ...] as
+--   selected, in order, the dag run being locked; the last two: is this holder locked too?
 -- param queued_by: text; name of the scheduler
 -- column dag_id: text
 -- column run_id: text
@@ -25,34 +25,36 @@
 -- server: 8.4
 -- origin: hand-written: there is no UPDATE ... RETURNING here, so selection/mark_queued does the writing
 
-WITH claim AS (
+WITH
+claim AS (
     SELECT
-        j.place,
-        j.dag_id COLLATE utf8mb4_0900_bin AS dag_id,
-        j.run_id COLLATE utf8mb4_0900_bin AS run_id,
-        j.task_id COLLATE utf8mb4_0900_bin AS task_id,
-        j.map_index,
-        j.pool COLLATE utf8mb4_0900_bin AS pool,
-        j.claim_token,
-        j.pool_locked,
-        j.task_locked
+        place,
+        dag_id COLLATE utf8mb4_0900_bin AS dag_id,
+        run_id COLLATE utf8mb4_0900_bin AS run_id,
+        task_id COLLATE utf8mb4_0900_bin AS task_id,
+        map_index,
+        pool COLLATE utf8mb4_0900_bin AS pool,
+        claim_token,
+        pool_locked,
+        task_locked
     FROM JSON_TABLE(:claims, '$[*]' COLUMNS (
         place FOR ORDINALITY,
-        dag_id VARCHAR(250) PATH '$.dag_id',
-        run_id VARCHAR(250) PATH '$.run_id',
-        task_id VARCHAR(250) PATH '$.task_id',
-        map_index INT PATH '$.map_index',
-        pool VARCHAR(256) PATH '$.pool',
-        claim_token CHAR(32) PATH '$.claim_token',
-        pool_locked BOOLEAN PATH '$.pool_locked',
-        task_locked BOOLEAN PATH '$.task_locked'
+        dag_id VARCHAR(250) PATH '$[0]',
+        run_id VARCHAR(250) PATH '$[1]',
+        task_id VARCHAR(250) PATH '$[2]',
+        map_index INT PATH '$[3]',
+        pool VARCHAR(256) PATH '$[4]',
+        claim_token CHAR(32) PATH '$[5]',
+        pool_locked BOOLEAN PATH '$[6]',
+        task_locked BOOLEAN PATH '$[7]'
     )) AS j
 ),
-candidate AS (
-    SELECT
-        ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.pool, ti.pool_slots, ti.priority_weight, ti.executor,
-        ti.try_number, c.claim_token, c.place,
-        p.slots, d.max_active_tasks, t.max_active_tis_per_dag, t.max_active_tis_per_dagrun
+locked AS (
+    -- The hints hold the one good plan whatever the statistics: row by row, each looked up by key.
+    SELECT /*+ NO_BNL() INDEX(ti PRIMARY) INDEX(p PRIMARY) INDEX(r PRIMARY) INDEX(d PRIMARY) INDEX(t PRIMARY) */
+        c.place, ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.pool, ti.pool_slots, ti.priority_weight,
+        ti.executor, ti.try_number, c.claim_token,
+        NULLIF(p.slots, -1) AS slots, d.max_active_tasks, t.max_active_tis_per_dag, t.max_active_tis_per_dagrun
     FROM claim AS c
     STRAIGHT_JOIN task_instance AS ti
         ON ti.dag_id = c.dag_id AND ti.run_id = c.run_id AND ti.task_id = c.task_id AND ti.map_index = c.map_index
@@ -63,69 +65,84 @@ candidate AS (
     WHERE
         ti.state = 'scheduled' AND STRCMP(ti.pool, c.pool) = 0 AND r.state = 'running' AND NOT d.is_paused
         AND (p.slots = -1 OR c.pool_locked) AND (t.max_active_tis_per_dag IS NULL OR c.task_locked)
+    -- More than there can be: a LIMIT keeps MySQL from merging this into each place that reads it.
+    LIMIT 1000000
     FOR UPDATE OF ti SKIP LOCKED
 ),
-active AS (
-    SELECT dag_id, run_id, task_id, state, pool, pool_slots
-    FROM task_instance
-    WHERE state IN ('queued', 'running', 'deferred')
+
+-- What each needs: one row for each limit that it meets. What a holder has free is counted once, at the first row that
+-- needs it.
+need AS (
+    SELECT
+        l.place, k.kind,
+        IF(k.kind = 'pool', l.pool, l.dag_id) AS name,
+        IF(k.kind IN ('run', 'task in run'), l.run_id, '') AS run_id,
+        IF(k.kind IN ('task', 'task in run'), l.task_id, '') AS task_id,
+        IF(k.kind = 'pool', l.pool_slots, 1) AS weight,
+        CASE k.kind
+            WHEN 'pool' THEN l.slots
+            WHEN 'run' THEN l.max_active_tasks
+            WHEN 'task' THEN l.max_active_tis_per_dag
+            ELSE l.max_active_tis_per_dagrun
+        END AS capacity
+    FROM locked AS l
+    CROSS JOIN (VALUES ROW('pool'), ROW('run'), ROW('task'), ROW('task in run')) AS k (kind)
+    HAVING capacity IS NOT NULL
 ),
--- MySQL can't key a temporary table by ids this long, so each row carries a short hash to be looked up by;
--- STRCMP then compares the ids themselves.
-used_by_pool AS (
-    SELECT CRC32(a.pool) AS hash, a.pool, SUM(a.pool_slots) AS used
-    FROM active AS a
-    JOIN slot_pool AS p ON p.pool = a.pool
-    WHERE a.state <> 'deferred' OR p.include_deferred
-    GROUP BY a.pool
+summed AS (
+    SELECT need.*, ROW_NUMBER() OVER by_holder AS nth, SUM(weight) OVER by_holder AS up
+    FROM need
+    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
 ),
-used_by_run AS (
-    SELECT CRC32(CONCAT_WS('/', dag_id, run_id)) AS hash, dag_id, run_id, COUNT(*) AS used
-    FROM active
-    WHERE state <> 'deferred'
-    GROUP BY dag_id, run_id
+counted AS (
+    SELECT
+        place, up,
+        SUM(CASE
+            WHEN nth > 1 THEN NULL
+            WHEN kind = 'pool' THEN capacity - (
+                SELECT /*+ INDEX(ti ix_task_instance_active) */ COALESCE(SUM(ti.pool_slots), 0)
+                FROM task_instance AS ti
+                WHERE ti.state = 'queued' AND ti.pool = summed.name
+            ) - (
+                SELECT /*+ INDEX(ti ix_task_instance_active) */ COALESCE(SUM(ti.pool_slots), 0)
+                FROM task_instance AS ti
+                WHERE ti.state = 'running' AND ti.pool = summed.name
+            ) - (
+                SELECT /*+ JOIN_ORDER(p, ti) INDEX(ti ix_task_instance_active) */ COALESCE(SUM(ti.pool_slots), 0)
+                FROM slot_pool AS p
+                JOIN task_instance AS ti ON ti.state = 'deferred' AND ti.pool = summed.name
+                WHERE p.pool = summed.name AND p.include_deferred
+            )
+            WHEN kind = 'run' THEN capacity - (
+                SELECT /*+ INDEX(ti ix_task_instance_holders) */ COUNT(*)
+                FROM task_instance AS ti
+                WHERE ti.active = 1 AND ti.dag_id = summed.name AND ti.run_id = summed.run_id AND NOT ti.deferred
+            )
+            WHEN kind = 'task' THEN capacity - (
+                SELECT /*+ INDEX(ti ix_task_instance_holders) */ COUNT(*)
+                FROM task_instance AS ti
+                WHERE ti.active = 1 AND ti.dag_id = summed.name AND ti.task_id = summed.task_id
+            )
+            ELSE capacity - (
+                SELECT /*+ INDEX(ti ix_task_instance_holders) */ COUNT(*)
+                FROM task_instance AS ti
+                WHERE
+                    ti.active = 1 AND ti.dag_id = summed.name AND ti.run_id = summed.run_id
+                    AND ti.task_id = summed.task_id
+            )
+        END) OVER by_holder AS free
+    FROM summed
+    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
 ),
-used_by_task AS (
-    SELECT CRC32(CONCAT_WS('/', dag_id, task_id)) AS hash, dag_id, task_id, COUNT(*) AS used
-    FROM active
-    GROUP BY dag_id, task_id
-),
-used_by_task_in_run AS (
-    SELECT CRC32(CONCAT_WS('/', dag_id, run_id, task_id)) AS hash, dag_id, run_id, task_id, COUNT(*) AS used
-    FROM active
-    GROUP BY dag_id, run_id, task_id
-),
--- What would be left of each limit if all up to and with this one start; NULL = no limit.
-checked AS (
-    SELECT /*+ NO_BNL() */
-        c.*,
-        IF(c.slots = -1, NULL, c.slots - COALESCE(up.used, 0) - SUM(c.pool_slots) OVER by_pool) AS pool_left,
-        c.max_active_tasks - COALESCE(ur.used, 0) - COUNT(*) OVER by_run AS run_left,
-        c.max_active_tis_per_dag - COALESCE(ut.used, 0) - COUNT(*) OVER by_task AS task_left,
-        c.max_active_tis_per_dagrun - COALESCE(utr.used, 0) - COUNT(*) OVER by_task_in_run AS task_in_run_left
-    FROM candidate AS c
-    LEFT JOIN used_by_pool AS up ON up.hash = CRC32(c.pool) AND STRCMP(up.pool, c.pool) = 0
-    LEFT JOIN used_by_run AS ur
-        ON ur.hash = CRC32(CONCAT_WS('/', c.dag_id, c.run_id))
-        AND STRCMP(ur.dag_id, c.dag_id) = 0 AND STRCMP(ur.run_id, c.run_id) = 0
-    LEFT JOIN used_by_task AS ut
-        ON ut.hash = CRC32(CONCAT_WS('/', c.dag_id, c.task_id))
-        AND STRCMP(ut.dag_id, c.dag_id) = 0 AND STRCMP(ut.task_id, c.task_id) = 0
-    LEFT JOIN used_by_task_in_run AS utr
-        ON utr.hash = CRC32(CONCAT_WS('/', c.dag_id, c.run_id, c.task_id))
-        AND STRCMP(utr.dag_id, c.dag_id) = 0 AND STRCMP(utr.run_id, c.run_id) = 0
-        AND STRCMP(utr.task_id, c.task_id) = 0
-    WINDOW
-        by_pool AS (PARTITION BY c.pool ORDER BY c.place ROWS UNBOUNDED PRECEDING),
-        by_run AS (PARTITION BY c.dag_id, c.run_id ORDER BY c.place ROWS UNBOUNDED PRECEDING),
-        by_task AS (PARTITION BY c.dag_id, c.task_id ORDER BY c.place ROWS UNBOUNDED PRECEDING),
-        by_task_in_run AS (PARTITION BY c.dag_id, c.run_id, c.task_id ORDER BY c.place ROWS UNBOUNDED PRECEDING)
+misfit AS (
+    SELECT DISTINCT place
+    FROM counted
+    WHERE up > free
 )
 SELECT
-    dag_id, run_id, task_id, map_index, pool, pool_slots, priority_weight,
-    executor, try_number, UTC_TIMESTAMP(6) AS queued_dttm, :queued_by AS queued_by, claim_token
-FROM checked
-WHERE
-    COALESCE(pool_left, 0) >= 0 AND run_left >= 0
-    AND COALESCE(task_left, 0) >= 0 AND COALESCE(task_in_run_left, 0) >= 0
-ORDER BY place
+    l.dag_id, l.run_id, l.task_id, l.map_index, l.pool, l.pool_slots, l.priority_weight,
+    l.executor, l.try_number, UTC_TIMESTAMP(6) AS queued_dttm, :queued_by AS queued_by, l.claim_token
+FROM locked AS l
+LEFT JOIN misfit AS m ON m.place = l.place
+WHERE m.place IS NULL
+ORDER BY l.place

@@ -2,8 +2,7 @@
 -- version: 1
 -- purpose: Write what selection/claim returned: state, time, scheduler and claim token.
 -- result: count
--- param claimed: json; [{"dag_id", "run_id", "task_id", "map_index", "claim_token"}, ...] as selection/claim
---   returned them
+-- param claimed: json; [[dag_id, run_id, task_id, map_index, claim_token], ...] as selection/claim returned them
 -- param queued_dttm: timestamp; as selection/claim returned it
 -- param queued_by: text; name of the scheduler
 -- locks: the task instances, which selection/claim has locked already
@@ -13,12 +12,13 @@
 -- engine: mysql only: PostgreSQL writes and returns in one statement, selection/claim
 -- origin: hand-written: a multi-table UPDATE
 
-UPDATE JSON_TABLE(:claimed, '$[*]' COLUMNS (
-    dag_id VARCHAR(250) PATH '$.dag_id',
-    run_id VARCHAR(250) PATH '$.run_id',
-    task_id VARCHAR(250) PATH '$.task_id',
-    map_index INT PATH '$.map_index',
-    claim_token CHAR(32) PATH '$.claim_token'
+-- Statistics that were taken while the table was empty would make it read all of it for each row.
+UPDATE /*+ NO_BNL() INDEX(ti PRIMARY) */ JSON_TABLE(:claimed, '$[*]' COLUMNS (
+    dag_id VARCHAR(250) PATH '$[0]',
+    run_id VARCHAR(250) PATH '$[1]',
+    task_id VARCHAR(250) PATH '$[2]',
+    map_index INT PATH '$[3]',
+    claim_token CHAR(32) PATH '$[4]'
 )) AS c
 STRAIGHT_JOIN task_instance AS ti
     ON ti.dag_id = c.dag_id COLLATE utf8mb4_0900_bin

@@ -4,16 +4,24 @@
 -- result: rows, in order
 -- param max_tis: integer; most task instances to admit in the pass, at least 1
 -- param executor_slots: json; {"executor": free slots}, "" being the default executor; one not named is unlimited
--- param admitted: json; [[dag_id, run_id, task_id, map_index], ...] that earlier calls of this pass returned, [] at
---   first
--- param page: integer; rows to read of each pool's line, at least 1; twice as many in each further call
--- column dag_id: text
--- column run_id: text
+-- param lines: json; [[pool, free slots or null], ...] as selection/lines returned them, or with the place behind which
+--   to read: [pool, free, priority_weight, undated, logical_date, dag_id, run_id, task_id or null = behind the run]
+-- param groups: json; [[pool, free, priority_weight, undated, logical_date, dag_id, run_id, task_id], ...] to be read
+--   besides, [] at first; as are the places in lines, from selection/line_parts
+-- param page: integer; rows to read of each line, at least 2
+-- param room: integer; rows to keep of a line for each free slot of its pool, at least 1
+-- param depth: integer; rows to read of each group, at least 2
+-- param per_slot: integer; rows to keep of a run, or of a task in it, for each that may start there, at least 1
+-- param reach: integer; rows to look at, at least 2: the first ones of all that was read
+-- param admitted: json; [[dag_id, run_id, task_id, map_index], ...] that a call with the same other parameters
+--   returned, [] at first
+-- column dag_id: text; NULL in a row that only says more
+-- column run_id: text; NULL with more if lines have to be read on
 -- column task_id: text
 -- column map_index: integer
 -- column logical_date: timestamp; of the dag run, NULL comes last
 -- column priority_weight: integer
--- column pool: text
+-- column pool: text; NULL with more if a candidate is undecided
 -- column pool_slots: integer; slots it takes
 -- column executor: text; NULL = the default executor
 -- column pool_free: integer; slots free at its place in the walk, before it takes its own; NULL = unlimited
@@ -21,318 +29,500 @@
 -- column task_free: integer; of max_active_tis_per_dag, likewise
 -- column task_in_run_free: integer; of max_active_tis_per_dagrun, likewise
 -- column executor_free: integer; of the executor's slots, likewise
--- column more: boolean; candidates are left that this call did not decide: call again with what it returned
+-- column more: boolean; candidates are left that this call did not decide. Call again: with larger page, room, depth
+--   and reach; if the row names a run, with a larger per_slot; if it names no pool, with what was returned as admitted
 -- locks: none
 -- isolation: any; one statement, one snapshot
 -- limits: a pool takes pool_slots of queued and running, and of deferred if include_deferred; max_active_tasks counts
 --   queued and running per dag run; the task limits count queued, running and deferred.
 -- server: 8.4
--- origin: hand-written: a recursive query may not use windows here, so five rounds are unrolled and the caller repeats
+-- origin: hand-written: a recursive query may not use windows here, so six rounds are unrolled and the caller repeats
 
 WITH
+-- 1. The head of each line: its first rows, or those behind a given place; and the first rows of given groups. The last
+--    row of a full page ends what is known of its line or group.
+line AS (
+    SELECT
+        0 AS part,
+        j.pool COLLATE utf8mb4_0900_bin AS pool,
+        j.pool_free,
+        LEFT(UNHEX(SHA2(j.pool, 256)), 16) AS scheduled_pool,
+        LEFT(UNHEX(SHA2(j.pool, 256)), 16) AS same_pool,
+        j.priority_weight, j.undated, j.logical_date,
+        j.dag_id COLLATE utf8mb4_0900_bin AS dag_id,
+        j.run_id COLLATE utf8mb4_0900_bin AS run_id,
+        j.task_id COLLATE utf8mb4_0900_bin AS task_id
+    FROM JSON_TABLE(:lines, '$[*]' COLUMNS (
+        pool VARCHAR(256) PATH '$[0]',
+        pool_free BIGINT PATH '$[1]',
+        priority_weight INT PATH '$[2]',
+        undated TINYINT PATH '$[3]',
+        logical_date DATETIME(6) PATH '$[4]',
+        dag_id VARCHAR(250) PATH '$[5]',
+        run_id VARCHAR(250) PATH '$[6]',
+        task_id VARCHAR(250) PATH '$[7]'
+    )) AS j
+),
+task_group AS (
+    SELECT
+        j.part,
+        j.pool COLLATE utf8mb4_0900_bin AS pool,
+        j.pool_free,
+        LEFT(UNHEX(SHA2(j.pool, 256)), 16) AS scheduled_pool,
+        j.priority_weight, j.undated, j.logical_date,
+        j.dag_id COLLATE utf8mb4_0900_bin AS dag_id,
+        j.run_id COLLATE utf8mb4_0900_bin AS run_id,
+        j.task_id COLLATE utf8mb4_0900_bin AS task_id
+    FROM JSON_TABLE(:groups, '$[*]' COLUMNS (
+        part FOR ORDINALITY,
+        pool VARCHAR(256) PATH '$[0]',
+        pool_free BIGINT PATH '$[1]',
+        priority_weight INT PATH '$[2]',
+        undated TINYINT PATH '$[3]',
+        logical_date DATETIME(6) PATH '$[4]',
+        dag_id VARCHAR(250) PATH '$[5]',
+        run_id VARCHAR(250) PATH '$[6]',
+        task_id VARCHAR(250) PATH '$[7]'
+    )) AS j
+),
+head AS (
+    SELECT line.part, line.pool, line.pool_free, page.*
+    FROM line
+    JOIN LATERAL (
+        SELECT /*+ INDEX(ti ix_task_instance_selection) */
+            ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.undated, ti.logical_date, ti.priority_weight,
+            ti.pool_slots
+        FROM task_instance AS ti
+        WHERE ti.scheduled_pool = line.scheduled_pool
+        -- The whole index prefix, constants included: else MySQL sorts every row of the pool.
+        ORDER BY
+            ti.scheduled_pool, ti.priority_weight DESC, ti.undated, ti.logical_date,
+            ti.dag_id, ti.run_id, ti.task_id, ti.map_index
+        LIMIT :page
+    ) AS page
+    WHERE line.priority_weight IS NULL
+
+    UNION ALL
+
+    SELECT line.part, line.pool, line.pool_free, page.*
+    FROM line
+    JOIN LATERAL (
+        -- A range of the index, planned anew for each line and read in the order of the index: an ORDER BY would make
+        -- MySQL sort. The same pool under two names keeps it from reading the whole line by its pool alone.
+        SELECT /*+ JOIN_FIXED_ORDER() INDEX(ti ix_task_instance_selection) NO_MRR(ti) */
+            ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.undated, ti.logical_date, ti.priority_weight,
+            ti.pool_slots
+        FROM (
+            SELECT
+                line.scheduled_pool, line.same_pool, line.priority_weight, line.undated, line.logical_date,
+                line.dag_id, line.run_id, line.task_id
+            LIMIT 1
+        ) AS mark
+        JOIN task_instance AS ti ON (
+                ti.scheduled_pool BETWEEN mark.scheduled_pool AND mark.same_pool
+                AND ti.priority_weight < mark.priority_weight
+            ) OR (
+                ti.scheduled_pool = mark.scheduled_pool AND ti.priority_weight = mark.priority_weight
+                AND ti.undated > mark.undated
+            ) OR (
+                ti.scheduled_pool = mark.scheduled_pool AND ti.priority_weight = mark.priority_weight
+                AND ti.undated = mark.undated AND ti.logical_date > mark.logical_date
+            ) OR (
+                ti.scheduled_pool = mark.scheduled_pool AND ti.priority_weight = mark.priority_weight
+                AND ti.undated = mark.undated AND ti.logical_date <=> mark.logical_date AND ti.dag_id > mark.dag_id
+            ) OR (
+                ti.scheduled_pool = mark.scheduled_pool AND ti.priority_weight = mark.priority_weight
+                AND ti.undated = mark.undated AND ti.logical_date <=> mark.logical_date AND ti.dag_id = mark.dag_id
+                AND ti.run_id > mark.run_id
+            ) OR (
+                ti.scheduled_pool = mark.scheduled_pool AND ti.priority_weight = mark.priority_weight
+                AND ti.undated = mark.undated AND ti.logical_date <=> mark.logical_date AND ti.dag_id = mark.dag_id
+                AND ti.run_id = mark.run_id AND ti.task_id > mark.task_id
+            )
+        LIMIT :page
+    ) AS page
+    WHERE line.priority_weight IS NOT NULL
+
+    UNION ALL
+
+    SELECT g.part, g.pool, g.pool_free, page.*
+    FROM task_group AS g
+    JOIN LATERAL (
+        SELECT /*+ INDEX(ti ix_task_instance_selection) */
+            ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.undated, ti.logical_date, ti.priority_weight,
+            ti.pool_slots
+        FROM task_instance AS ti
+        WHERE
+            ti.scheduled_pool = g.scheduled_pool AND ti.priority_weight = g.priority_weight
+            AND ti.undated = g.undated AND ti.logical_date <=> g.logical_date
+            AND ti.dag_id = g.dag_id AND ti.run_id = g.run_id AND ti.task_id = g.task_id
+        ORDER BY
+            ti.scheduled_pool, ti.priority_weight DESC, ti.undated, ti.logical_date,
+            ti.dag_id, ti.run_id, ti.task_id, ti.map_index
+        LIMIT :depth
+    ) AS page
+),
+ahead AS (
+    SELECT
+        head.*,
+        IF(part > 0, :depth, COALESCE(LEAST(:page, 1 + :room * pool_free), :page)) AS line_length,
+        ROW_NUMBER() OVER (
+            PARTITION BY pool, part
+            ORDER BY priority_weight DESC, undated, logical_date, dag_id, run_id, task_id, map_index
+            ROWS UNBOUNDED PRECEDING
+        ) AS nth_in_line
+    FROM head
+),
+
+-- 2. Of the rows of one pool, one task in a run, or one run, only so many are kept as its limit could start, and some
+--    more; none if it is full. The row behind those ends what is known there. What a holder has free is looked up at
+--    the first row that needs it, and handed on to the others.
+in_line AS (
+    SELECT
+        ahead.*,
+        nth_in_line = line_length AS ends_line,
+        ROW_NUMBER() OVER (
+            ORDER BY priority_weight DESC, undated, logical_date, dag_id, run_id, task_id, map_index
+        ) AS place
+    FROM ahead
+    WHERE nth_in_line <= line_length
+),
+of_task AS (
+    SELECT
+        in_line.*,
+        place = :reach AS ends_reach,
+        ROW_NUMBER() OVER (PARTITION BY dag_id, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING) AS nth_of_task
+    FROM in_line
+    WHERE place <= :reach
+),
+with_task AS (
+    SELECT /*+ JOIN_FIXED_ORDER() NO_BNL() */
+        l.*,
+        SUM(IF(t.max_active_tis_per_dag IS NULL, NULL, t.max_active_tis_per_dag - (
+            SELECT /*+ INDEX(ti ix_task_instance_holders) */ COUNT(*)
+            FROM task_instance AS ti
+            WHERE ti.active = 1 AND ti.dag_id = l.dag_id AND ti.task_id = l.task_id
+        ))) OVER by_task AS task_free,
+        SUM(IF(t.max_active_tis_per_dagrun IS NULL, NULL, t.max_active_tis_per_dagrun - (
+            SELECT /*+ INDEX(ti ix_task_instance_holders) */ COUNT(*)
+            FROM task_instance AS ti
+            WHERE ti.active = 1 AND ti.dag_id = l.dag_id AND ti.run_id = l.run_id AND ti.task_id = l.task_id
+        ))) OVER by_task AS task_in_run_free
+    FROM of_task AS l
+    LEFT JOIN task AS t ON l.nth_of_task = 1 AND t.dag_id = l.dag_id AND t.task_id = l.task_id
+    WINDOW by_task AS (PARTITION BY l.dag_id, l.run_id, l.task_id ORDER BY l.place ROWS UNBOUNDED PRECEDING)
+),
+of_run AS (
+    SELECT
+        l.*,
+        COALESCE(l.nth_of_task = 1 + :per_slot * l.free, FALSE) AS ends_task,
+        ROW_NUMBER() OVER (PARTITION BY l.dag_id, l.run_id ORDER BY l.place ROWS UNBOUNDED PRECEDING) AS nth_of_run
+    FROM (
+        SELECT
+            with_task.*,
+            COALESCE(LEAST(task_free, task_in_run_free), task_free, task_in_run_free) AS free
+        FROM with_task
+    ) AS l
+    WHERE
+        l.free IS NULL OR (l.free > 0 AND l.nth_of_task <= 1 + :per_slot * l.free)
+        OR l.ends_line OR l.ends_reach
+),
+with_run AS (
+    SELECT /*+ JOIN_FIXED_ORDER() NO_BNL() */
+        l.*,
+        SUM(IF(r.state = 'running' AND NOT d.is_paused, d.max_active_tasks - (
+            SELECT /*+ INDEX(ti ix_task_instance_holders) */ COUNT(*)
+            FROM task_instance AS ti
+            WHERE ti.active = 1 AND ti.dag_id = l.dag_id AND ti.run_id = l.run_id AND NOT ti.deferred
+        ), IF(l.nth_of_run = 1, 0, NULL))) OVER by_run AS run_free
+    FROM of_run AS l
+    LEFT JOIN dag_run AS r ON l.nth_of_run = 1 AND r.dag_id = l.dag_id AND r.run_id = l.run_id
+    LEFT JOIN dag AS d ON d.dag_id = r.dag_id
+    WINDOW by_run AS (PARTITION BY l.dag_id, l.run_id ORDER BY l.place ROWS UNBOUNDED PRECEDING)
+),
+
+-- 3. What else is to be known of what is kept. MySQL can't key a temporary table by ids this long, so what was admitted
+--    is looked up by a short hash; STRCMP compares the ids.
+kept AS (
+    SELECT with_run.*, nth_of_run = 1 + :per_slot * run_free AS ends_run
+    FROM with_run
+    WHERE (run_free > 0 AND nth_of_run <= 1 + :per_slot * run_free) OR ends_line OR ends_reach
+),
 admitted AS (
     SELECT
-        CRC32(CONCAT_WS('/', ti.dag_id, ti.run_id, ti.task_id, ti.map_index)) AS hash,
-        ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.pool, ti.pool_slots, COALESCE(ti.executor, '') AS executor
+        CRC32(CONCAT_WS('/', dag_id, run_id, task_id, map_index)) AS hash,
+        dag_id COLLATE utf8mb4_0900_bin AS dag_id,
+        run_id COLLATE utf8mb4_0900_bin AS run_id,
+        task_id COLLATE utf8mb4_0900_bin AS task_id,
+        map_index
     FROM JSON_TABLE(:admitted, '$[*]' COLUMNS (
         dag_id VARCHAR(250) PATH '$[0]',
         run_id VARCHAR(250) PATH '$[1]',
         task_id VARCHAR(250) PATH '$[2]',
         map_index INT PATH '$[3]'
     )) AS j
-    JOIN task_instance AS ti
-        ON ti.dag_id = j.dag_id COLLATE utf8mb4_0900_bin
-        AND ti.run_id = j.run_id COLLATE utf8mb4_0900_bin
-        AND ti.task_id = j.task_id COLLATE utf8mb4_0900_bin
-        AND ti.map_index = j.map_index
-),
-pass AS (
-    SELECT CAST(:max_tis AS SIGNED) - COUNT(*) AS pass_free
-    FROM admitted
-),
-
--- 1. What is used now: by active task instances, and by those that an earlier call of this pass admitted.
---    MySQL can't key a temporary table by ids this long, so each row carries a short hash to be looked up by;
---    STRCMP then compares the ids themselves.
-active AS (
-    SELECT dag_id, run_id, task_id, state, pool, pool_slots
-    FROM task_instance
-    WHERE state IN ('queued', 'running', 'deferred')
-    UNION ALL
-    SELECT dag_id, run_id, task_id, 'queued', pool, pool_slots
-    FROM admitted
-),
-used_by_pool AS (
-    SELECT CRC32(a.pool) AS hash, a.pool, SUM(a.pool_slots) AS used
-    FROM active AS a
-    JOIN slot_pool AS p ON p.pool = a.pool
-    WHERE a.state <> 'deferred' OR p.include_deferred
-    GROUP BY a.pool
-),
-used_by_run AS (
-    SELECT CRC32(CONCAT_WS('/', dag_id, run_id)) AS hash, dag_id, run_id, COUNT(*) AS used
-    FROM active
-    WHERE state <> 'deferred'
-    GROUP BY dag_id, run_id
-),
-used_by_task AS (
-    SELECT CRC32(CONCAT_WS('/', dag_id, task_id)) AS hash, dag_id, task_id, COUNT(*) AS used
-    FROM active
-    GROUP BY dag_id, task_id
-),
-used_by_task_in_run AS (
-    SELECT CRC32(CONCAT_WS('/', dag_id, run_id, task_id)) AS hash, dag_id, run_id, task_id, COUNT(*) AS used
-    FROM active
-    GROUP BY dag_id, run_id, task_id
 ),
 executor_limit AS (
-    SELECT given.executor, given.free - COUNT(a.executor) AS free
-    FROM (
-        SELECT
-            name.executor COLLATE utf8mb4_0900_bin AS executor,
-            CAST(JSON_EXTRACT(:executor_slots, CONCAT('$.', JSON_QUOTE(name.executor))) AS SIGNED) AS free
-        FROM JSON_TABLE(JSON_KEYS(:executor_slots), '$[*]' COLUMNS (
-            executor VARCHAR(250) PATH '$'
-        )) AS name
-    ) AS given
-    LEFT JOIN admitted AS a ON a.executor = given.executor
-    GROUP BY given.executor, given.free
+    SELECT
+        name.executor COLLATE utf8mb4_0900_bin AS executor,
+        CAST(JSON_EXTRACT(:executor_slots, CONCAT('$.', JSON_QUOTE(name.executor))) AS SIGNED) AS free
+    FROM JSON_TABLE(JSON_KEYS(:executor_slots), '$[*]' COLUMNS (
+        executor VARCHAR(250) PATH '$'
+    )) AS name
+),
+looked_up AS (
+    -- The hints hold the one good plan whatever the statistics: row by row, each looked up by key.
+    SELECT /*+ JOIN_FIXED_ORDER() NO_BNL() NO_MERGE(a) */
+        l.place, l.ends_line, l.ends_task, l.ends_run, l.part > 0 AS is_group,
+        l.ends_reach,
+        l.run_free > 0 AND NOT (l.ends_line OR l.ends_task OR l.ends_run OR l.ends_reach) AS is_candidate,
+        a.hash IS NOT NULL AS is_admitted,
+        l.dag_id, l.run_id, l.task_id, l.map_index, l.logical_date, l.priority_weight, l.pool, l.pool_slots,
+        COALESCE(ti.executor, '') AS executor,
+        l.pool_free, l.run_free, l.task_free, l.task_in_run_free, e.free AS executor_free
+    FROM kept AS l
+    JOIN task_instance AS ti
+        ON ti.dag_id = l.dag_id AND ti.run_id = l.run_id AND ti.task_id = l.task_id AND ti.map_index = l.map_index
+    LEFT JOIN executor_limit AS e ON STRCMP(e.executor, COALESCE(ti.executor, '')) = 0
+    LEFT JOIN admitted AS a
+        ON a.hash = CRC32(CONCAT_WS('/', l.dag_id, l.run_id, l.task_id, l.map_index))
+        AND STRCMP(a.dag_id, l.dag_id) = 0 AND STRCMP(a.run_id, l.run_id) = 0
+        AND STRCMP(a.task_id, l.task_id) = 0 AND a.map_index = l.map_index
+    -- No fewer than there are: a LIMIT keeps MySQL from merging this into each place that reads it.
+    LIMIT :reach
 ),
 
--- 2. The head of the line of every pool with room, less the candidates whose other holders are full already.
-open_pool AS (
-    SELECT
-        p.pool,
-        IF(p.slots = -1, NULL, p.slots - COALESCE(u.used, 0)) AS pool_free,
-        LEFT(UNHEX(SHA2(p.pool, 256)), 16) AS scheduled_pool
-    FROM slot_pool AS p
-    LEFT JOIN used_by_pool AS u ON u.hash = CRC32(p.pool) AND STRCMP(u.pool, p.pool) = 0
-    WHERE p.slots = -1 OR p.slots > COALESCE(u.used, 0)
-),
-head_of_line AS (
-    SELECT p.pool, p.pool_free, line.*
-    FROM open_pool AS p
-    JOIN LATERAL (
-        -- The hints hold the one good plan whatever the statistics: the index first, in its order, then look-ups.
-        SELECT /*+ JOIN_FIXED_ORDER() NO_BNL() NO_MERGE(a) INDEX(ti ix_task_instance_selection) */
-            ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.undated, ti.logical_date, ti.priority_weight,
-            ti.pool_slots, COALESCE(ti.executor, '') AS executor,
-            d.max_active_tasks - COALESCE(ur.used, 0) AS run_free,
-            t.max_active_tis_per_dag - COALESCE(ut.used, 0) AS task_free,
-            t.max_active_tis_per_dagrun - COALESCE(utr.used, 0) AS task_in_run_free,
-            e.free AS executor_free
-        FROM task_instance AS ti 
-        JOIN dag_run AS r ON r.dag_id = ti.dag_id AND r.run_id = ti.run_id
-        JOIN dag AS d ON d.dag_id = ti.dag_id
-        LEFT JOIN task AS t ON t.dag_id = ti.dag_id AND t.task_id = ti.task_id
-        LEFT JOIN used_by_run AS ur
-            ON ur.hash = CRC32(CONCAT_WS('/', ti.dag_id, ti.run_id))
-            AND STRCMP(ur.dag_id, ti.dag_id) = 0 AND STRCMP(ur.run_id, ti.run_id) = 0
-        LEFT JOIN used_by_task AS ut
-            ON ut.hash = CRC32(CONCAT_WS('/', ti.dag_id, ti.task_id))
-            AND STRCMP(ut.dag_id, ti.dag_id) = 0 AND STRCMP(ut.task_id, ti.task_id) = 0
-        LEFT JOIN used_by_task_in_run AS utr
-            ON utr.hash = CRC32(CONCAT_WS('/', ti.dag_id, ti.run_id, ti.task_id))
-            AND STRCMP(utr.dag_id, ti.dag_id) = 0 AND STRCMP(utr.run_id, ti.run_id) = 0
-            AND STRCMP(utr.task_id, ti.task_id) = 0
-        LEFT JOIN admitted AS a
-            ON a.hash = CRC32(CONCAT_WS('/', ti.dag_id, ti.run_id, ti.task_id, ti.map_index))
-            AND STRCMP(a.dag_id, ti.dag_id) = 0 AND STRCMP(a.run_id, ti.run_id) = 0
-            AND STRCMP(a.task_id, ti.task_id) = 0 AND a.map_index = ti.map_index
-        LEFT JOIN executor_limit AS e ON STRCMP(e.executor, COALESCE(ti.executor, '')) = 0
-        WHERE
-            ti.scheduled_pool = p.scheduled_pool
-            AND r.state = 'running' AND NOT d.is_paused
-            AND (p.pool_free IS NULL OR ti.pool_slots <= p.pool_free)
-            AND COALESCE(ur.used, 0) < d.max_active_tasks
-            AND (t.max_active_tis_per_dag IS NULL OR COALESCE(ut.used, 0) < t.max_active_tis_per_dag)
-            AND (t.max_active_tis_per_dagrun IS NULL OR COALESCE(utr.used, 0) < t.max_active_tis_per_dagrun)
-            AND (e.free IS NULL OR e.free > 0)
-            AND a.hash IS NULL
-        -- The whole index prefix, constants included: else MySQL sorts every row of the pool.
-        ORDER BY
-            ti.scheduled_pool, ti.priority_weight DESC, ti.undated, ti.logical_date,
-            ti.dag_id, ti.run_id, ti.task_id, ti.map_index
-        LIMIT :page
-    ) AS line
-),
-in_order AS (
-    SELECT
-        head_of_line.*,
-        ROW_NUMBER() OVER (
-            ORDER BY priority_weight DESC, undated, logical_date, dag_id, run_id, task_id, map_index
-        ) AS place,
-        ROW_NUMBER() OVER (
-            PARTITION BY pool
-            ORDER BY priority_weight DESC, undated, logical_date, dag_id, run_id, task_id, map_index
-        ) AS place_in_pool,
-        COUNT(*) OVER () AS rows_read
-    FROM head_of_line
-),
-
--- 3. What a candidate needs of each of its holders, the pass being one of them. A holder goes by the place of its
---    first candidate: a short number, unlike its name. Far more than a pass can take is left to the next call.
-candidate AS (
-    SELECT
-        in_order.*,
-        MIN(place) OVER (PARTITION BY pool) AS pool_no,
-        MIN(place) OVER (PARTITION BY dag_id, run_id) AS run_no,
-        MIN(place) OVER (PARTITION BY dag_id, task_id) AS task_no,
-        MIN(place) OVER (PARTITION BY dag_id, run_id, task_id) AS task_in_run_no,
-        MIN(place) OVER (PARTITION BY executor) AS executor_no
-    FROM in_order
-    WHERE place <= CAST(:max_tis AS SIGNED) + 128
-),
+-- 4. What each row needs: one row for each limit that it meets. up: what is taken of a holder if every candidate up to
+--    and with this one starts; demand: if all do.
 need AS (
     SELECT
-        c.place,
-        k.holder_kind,
-        CASE k.holder_kind
-            WHEN 'pool' THEN c.pool_no
-            WHEN 'run' THEN c.run_no
-            WHEN 'task' THEN c.task_no
-            WHEN 'task in run' THEN c.task_in_run_no
-            WHEN 'executor' THEN c.executor_no
-            ELSE 1
-        END AS holder,
-        IF(k.holder_kind = 'pool', c.pool_slots, 1) AS weight,
-        CASE k.holder_kind
-            WHEN 'pool' THEN c.pool_free
-            WHEN 'run' THEN c.run_free
-            WHEN 'task' THEN c.task_free
-            WHEN 'task in run' THEN c.task_in_run_free
-            WHEN 'executor' THEN c.executor_free
-            ELSE p.pass_free
+        l.place, l.ends_line, l.is_group, l.ends_task, l.ends_run, l.ends_reach, l.is_candidate, l.is_admitted, k.kind,
+        CASE k.kind WHEN 'pool' THEN l.pool WHEN 'executor' THEN l.executor ELSE l.dag_id END AS name,
+        IF(k.kind IN ('run', 'task in run'), l.run_id, '') AS run_id,
+        IF(k.kind IN ('task', 'task in run'), l.task_id, '') AS task_id,
+        IF(k.kind = 'pool', l.pool_slots, 1) AS weight,
+        CASE k.kind
+            WHEN 'pool' THEN l.pool_free
+            WHEN 'run' THEN l.run_free
+            WHEN 'task' THEN l.task_free
+            WHEN 'task in run' THEN l.task_in_run_free
+            ELSE l.executor_free
         END AS free
-    FROM candidate AS c
-    CROSS JOIN pass AS p
+    FROM looked_up AS l
     CROSS JOIN (
-        VALUES ROW('pool'), ROW('run'), ROW('task'), ROW('task in run'), ROW('executor'), ROW('pass')
-    ) AS k (holder_kind)
+        VALUES ROW('pool'), ROW('run'), ROW('task'), ROW('task in run'), ROW('executor')
+    ) AS k (kind)
     HAVING free IS NOT NULL
 ),
+summed AS (
+    SELECT
+        need.*,
+        SUM(IF(is_candidate, weight, 0)) OVER by_holder AS up
+    FROM need
+    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
+),
+demanded AS (
+    SELECT summed.*, FIRST_VALUE(up) OVER backwards AS demand
+    FROM summed
+    WINDOW backwards AS (PARTITION BY kind, name, run_id, task_id ORDER BY place DESC ROWS UNBOUNDED PRECEDING)
+),
 
--- 4. Rounds. up: what is taken of a holder if every candidate up to and with this one starts, but for those rejected
---    already; taken: by those before it that surely start. It surely starts if up fits all its holders, and surely
---    does not if it does not fit beside what is taken. The rest goes into the next round, of the same text; five settle
---    nearly every pass, and what is still open then is left to the next call.
+-- 5. A holder that has room for all who need it stops nobody. The others are contested: their candidates are decided
+--    in rounds. up: as before, but for those rejected already; taken: by those before it that surely start. It surely
+--    starts if up fits all its holders, and surely does not if it does not fit beside what is taken. The rest goes
+--    into the next round, of the same text; of a rejected one only its first row does, to tell so. Six settle nearly
+--    every pass, and what is still open then is left to the next call.
+round_0 AS (
+    SELECT
+        place,
+        ROW_NUMBER() OVER (PARTITION BY place ORDER BY kind ROWS UNBOUNDED PRECEDING) = 1 AS is_first,
+        kind, name, run_id, task_id, weight, free,
+        IF(is_admitted, TRUE, NULL) AS starts
+    FROM demanded
+    WHERE is_candidate AND demand > free
+),
 sums_1 AS (
     SELECT
-        need.*, NULL AS starts, 0 AS taken,
-        SUM(weight) OVER (PARTITION BY holder_kind, holder ORDER BY place ROWS UNBOUNDED PRECEDING) AS up
-    FROM need
+        round_0.*,
+        SUM(IF(starts, weight, 0)) OVER by_holder AS taken,
+        SUM(IF(starts IS FALSE, 0, weight)) OVER by_holder AS up
+    FROM round_0
+    WHERE starts IS NOT FALSE OR is_first
+    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
 ),
 round_1 AS (
     SELECT
-        place, holder_kind, holder, weight, free,
-        IF(MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL)) AS starts
+        place, is_first, kind, name, run_id, task_id, weight, free,
+        COALESCE(
+            starts,
+            IF(MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL))
+        ) AS starts
     FROM sums_1
     WINDOW one AS (PARTITION BY place)
 ),
 sums_2 AS (
     SELECT
         round_1.*,
-        SUM(IF(starts, weight, 0)) OVER in_line AS taken,
-        SUM(weight) OVER in_line AS up
+        SUM(IF(starts, weight, 0)) OVER by_holder AS taken,
+        SUM(IF(starts IS FALSE, 0, weight)) OVER by_holder AS up
     FROM round_1
-    WHERE starts OR starts IS NULL
-    WINDOW in_line AS (PARTITION BY holder_kind, holder ORDER BY place ROWS UNBOUNDED PRECEDING)
+    WHERE starts IS NOT FALSE OR is_first
+    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
 ),
 round_2 AS (
     SELECT
-        place, holder_kind, holder, weight, free,
-        IF(starts OR MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL)) AS starts
+        place, is_first, kind, name, run_id, task_id, weight, free,
+        COALESCE(
+            starts,
+            IF(MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL))
+        ) AS starts
     FROM sums_2
     WINDOW one AS (PARTITION BY place)
 ),
 sums_3 AS (
     SELECT
         round_2.*,
-        SUM(IF(starts, weight, 0)) OVER in_line AS taken,
-        SUM(weight) OVER in_line AS up
+        SUM(IF(starts, weight, 0)) OVER by_holder AS taken,
+        SUM(IF(starts IS FALSE, 0, weight)) OVER by_holder AS up
     FROM round_2
-    WHERE starts OR starts IS NULL
-    WINDOW in_line AS (PARTITION BY holder_kind, holder ORDER BY place ROWS UNBOUNDED PRECEDING)
+    WHERE starts IS NOT FALSE OR is_first
+    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
 ),
 round_3 AS (
     SELECT
-        place, holder_kind, holder, weight, free,
-        IF(starts OR MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL)) AS starts
+        place, is_first, kind, name, run_id, task_id, weight, free,
+        COALESCE(
+            starts,
+            IF(MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL))
+        ) AS starts
     FROM sums_3
     WINDOW one AS (PARTITION BY place)
 ),
 sums_4 AS (
     SELECT
         round_3.*,
-        SUM(IF(starts, weight, 0)) OVER in_line AS taken,
-        SUM(weight) OVER in_line AS up
+        SUM(IF(starts, weight, 0)) OVER by_holder AS taken,
+        SUM(IF(starts IS FALSE, 0, weight)) OVER by_holder AS up
     FROM round_3
-    WHERE starts OR starts IS NULL
-    WINDOW in_line AS (PARTITION BY holder_kind, holder ORDER BY place ROWS UNBOUNDED PRECEDING)
+    WHERE starts IS NOT FALSE OR is_first
+    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
 ),
 round_4 AS (
     SELECT
-        place, holder_kind, holder, weight, free,
-        IF(starts OR MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL)) AS starts
+        place, is_first, kind, name, run_id, task_id, weight, free,
+        COALESCE(
+            starts,
+            IF(MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL))
+        ) AS starts
     FROM sums_4
     WINDOW one AS (PARTITION BY place)
 ),
 sums_5 AS (
     SELECT
         round_4.*,
-        SUM(IF(starts, weight, 0)) OVER in_line AS taken,
-        SUM(weight) OVER in_line AS up
+        SUM(IF(starts, weight, 0)) OVER by_holder AS taken,
+        SUM(IF(starts IS FALSE, 0, weight)) OVER by_holder AS up
     FROM round_4
-    WHERE starts OR starts IS NULL
-    WINDOW in_line AS (PARTITION BY holder_kind, holder ORDER BY place ROWS UNBOUNDED PRECEDING)
+    WHERE starts IS NOT FALSE OR is_first
+    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
 ),
 round_5 AS (
     SELECT
-        place, holder_kind, holder, weight, free,
-        IF(starts OR MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL)) AS starts
+        place, is_first, kind, name, run_id, task_id, weight, free,
+        COALESCE(
+            starts,
+            IF(MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL))
+        ) AS starts
     FROM sums_5
     WINDOW one AS (PARTITION BY place)
 ),
+sums_6 AS (
+    SELECT
+        round_5.*,
+        SUM(IF(starts, weight, 0)) OVER by_holder AS taken,
+        SUM(IF(starts IS FALSE, 0, weight)) OVER by_holder AS up
+    FROM round_5
+    WHERE starts IS NOT FALSE OR is_first
+    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
+),
+round_6 AS (
+    SELECT
+        place, is_first, kind, name, run_id, task_id, weight, free,
+        COALESCE(
+            starts,
+            IF(MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL))
+        ) AS starts
+    FROM sums_6
+    WINDOW one AS (PARTITION BY place)
+),
 
--- 5. How far this is final: before the first candidate that is still undecided, and up to the end of what was read
---    of a pool that has room left there, for what was not read may come next.
+-- 6. How far this is final: before the first candidate that is still undecided, and before the first end of what is
+--    known, unless its holder is full there: what is not known may come next.
+contested AS (
+    SELECT place, MAX(starts) AS starts
+    FROM round_6
+    GROUP BY place
+),
+judged AS (
+    SELECT /*+ JOIN_FIXED_ORDER() NO_BNL() */
+        d.place, d.ends_line, d.is_group, d.ends_task, d.ends_run, d.ends_reach,
+        d.kind, d.name, d.run_id, d.task_id, d.weight, d.free,
+        d.is_candidate AND IF(c.place IS NULL, TRUE, c.starts IS TRUE) AS starts,
+        d.is_candidate AND c.place IS NOT NULL AND c.starts IS NULL AS is_undecided
+    FROM demanded AS d
+    LEFT JOIN contested AS c ON c.place = d.place
+    HAVING starts OR is_undecided OR ends_line OR ends_task OR ends_run OR ends_reach
+),
+left_over AS (
+    SELECT
+        judged.*,
+        free - SUM(IF(starts, weight, 0)) OVER by_holder AS still_free
+    FROM judged
+    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
+),
+room AS (
+    SELECT
+        place, starts, is_undecided, ends_line, is_group, ends_task, ends_run, ends_reach,
+        MIN(IF(kind = 'pool', still_free, NULL)) AS pool_left,
+        MIN(IF(kind = 'run', still_free, NULL)) AS run_left,
+        MIN(IF(kind IN ('run', 'task', 'task in run'), still_free, NULL)) AS task_left,
+        MIN(IF(kind = 'pool', still_free + weight, NULL)) AS pool_free,
+        MIN(IF(kind = 'run', still_free + 1, NULL)) AS run_free,
+        MIN(IF(kind = 'task', still_free + 1, NULL)) AS task_free,
+        MIN(IF(kind = 'task in run', still_free + 1, NULL)) AS task_in_run_free,
+        MIN(IF(kind = 'executor', still_free + 1, NULL)) AS executor_free
+    FROM left_over
+    GROUP BY place, starts, is_undecided, ends_line, is_group, ends_task, ends_run, ends_reach
+),
 verdict AS (
     SELECT
-        c.*,
-        COALESCE(r.starts, 0) AS starts,
-        r.place IS NOT NULL AND r.starts IS NULL AS undecided,
-        SUM(IF(r.starts, c.pool_slots, 0)) OVER (PARTITION BY c.pool_no ORDER BY c.place ROWS UNBOUNDED PRECEDING)
-            AS pool_taken,
-        SUM(COALESCE(r.starts, 0)) OVER (PARTITION BY c.run_no ORDER BY c.place ROWS UNBOUNDED PRECEDING)
-            AS run_taken,
-        SUM(COALESCE(r.starts, 0)) OVER (PARTITION BY c.task_no ORDER BY c.place ROWS UNBOUNDED PRECEDING)
-            AS task_taken,
-        SUM(COALESCE(r.starts, 0)) OVER (PARTITION BY c.task_in_run_no ORDER BY c.place ROWS UNBOUNDED PRECEDING)
-            AS task_in_run_taken,
-        SUM(COALESCE(r.starts, 0)) OVER (PARTITION BY c.executor_no ORDER BY c.place ROWS UNBOUNDED PRECEDING)
-            AS executor_taken
-    FROM candidate AS c
-    LEFT JOIN round_5 AS r ON r.place = c.place AND r.holder_kind = 'pass'
+        room.*,
+        ends_reach OR (
+            ends_line AND COALESCE(pool_left, 1) > 0 AND (NOT is_group OR task_left > 0)
+        ) AS read_on,
+        (ends_task AND task_left > 0) OR (ends_run AND run_left > 0) AS keep_more
+    FROM room
 ),
 final AS (
     SELECT
         verdict.*,
-        MIN(CASE
-            WHEN undecided THEN place - 1
-            WHEN place_in_pool = :page AND (pool_free IS NULL OR pool_free > pool_taken) THEN place
-            WHEN place = CAST(:max_tis AS SIGNED) + 128 AND place < rows_read THEN place
-        END) OVER () AS horizon
+        SUM(starts) OVER in_order AS started,
+        is_undecided OR read_on OR keep_more AS is_end,
+        SUM(is_undecided OR read_on OR keep_more) OVER in_order AS ends
     FROM verdict
+    WINDOW in_order AS (ORDER BY place ROWS UNBOUNDED PRECEDING)
 )
 SELECT
-    dag_id, run_id, task_id, map_index, logical_date, priority_weight, pool, pool_slots,
-    NULLIF(executor, '') AS executor,
-    pool_free - (pool_taken - pool_slots) AS pool_free,
-    run_free - (run_taken - 1) AS run_free,
-    task_free - (task_taken - 1) AS task_free,
-    task_in_run_free - (task_in_run_taken - 1) AS task_in_run_free,
-    executor_free - (executor_taken - 1) AS executor_free,
-    horizon IS NOT NULL AS more
-FROM final
-WHERE starts AND (horizon IS NULL OR place <= horizon)
-ORDER BY place
+    IF(f.starts, l.dag_id, NULL) AS dag_id,
+    IF(f.read_on, NULL, l.run_id) AS run_id,
+    l.task_id, l.map_index, l.logical_date, l.priority_weight,
+    IF(f.is_undecided, NULL, l.pool) AS pool,
+    l.pool_slots,
+    NULLIF(l.executor, '') AS executor,
+    f.pool_free, f.run_free, f.task_free, f.task_in_run_free, f.executor_free,
+    f.is_end AS more
+FROM final AS f
+JOIN looked_up AS l ON l.place = f.place
+WHERE
+    (f.starts AND f.ends = 0 AND f.started <= :max_tis) OR (f.is_end AND f.ends = 1 AND f.started < :max_tis)
+ORDER BY f.place

@@ -13,7 +13,7 @@
 -- origin: generated: selectq.generate.usage.usage_by_pool, by 'selectq sql generate'; edit that, not this file
 
 WITH active AS (
-    SELECT
+    SELECT /*+ INDEX(task_instance ix_task_instance_active) */
         task_instance.dag_id,
         task_instance.run_id,
         task_instance.task_id,

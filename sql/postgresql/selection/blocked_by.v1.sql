@@ -31,6 +31,8 @@
 -- isolation: any; one statement, one snapshot
 -- limits: as selection/select_executable
 -- server: 15
+-- plan-waiver: stale: a report for people, not part of a pass: without statistics a page may sort all rows that wait
+-- plan-waiver: bulk: a report for people, not part of a pass: without statistics a page may sort all rows that wait
 -- origin: generated: selectq.generate.blocked.blocked_by, by 'selectq sql generate'; edit that, not this file
 
 WITH given AS (

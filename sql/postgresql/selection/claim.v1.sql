@@ -2,8 +2,8 @@
 -- version: 1
 -- purpose: Mark selected task instances queued, each under its claim token, if under the locks they still fit.
 -- result: rows, in the order of the claims
--- param claims: json; [{"dag_id", "run_id", "task_id", "map_index", "pool", "claim_token", "pool_locked",
---   "task_locked"}, ...] as selected, in order, the dag run being locked; the last two: is this holder locked too?
+-- param claims: json; [[dag_id, run_id, task_id, map_index, pool, claim_token, pool_locked, task_locked], ...] as
+--   selected, in order, the dag run being locked; the last two: is this holder locked too?
 -- param queued_by: text; name of the scheduler
 -- column dag_id: text
 -- column run_id: text
@@ -25,15 +25,19 @@
 -- server: 15
 -- origin: hand-written: UPDATE ... RETURNING, which MySQL lacks
 
-WITH claim AS (
-    SELECT j.dag_id, j.run_id, j.task_id, j.map_index, j.pool, j.claim_token, j.pool_locked, j.task_locked, j.place
-    FROM ROWS FROM (
-        jsonb_to_recordset(CAST(:claims AS jsonb)) AS (
-            dag_id text, run_id text, task_id text, map_index integer, pool text, claim_token uuid,
-            pool_locked boolean, task_locked boolean
-        )
-    ) WITH ORDINALITY
-    AS j (dag_id, run_id, task_id, map_index, pool, claim_token, pool_locked, task_locked, place)
+WITH
+claim AS (
+    SELECT
+        j.place,
+        j.ids ->> 0 AS dag_id,
+        j.ids ->> 1 AS run_id,
+        j.ids ->> 2 AS task_id,
+        CAST(j.ids ->> 3 AS integer) AS map_index,
+        j.ids ->> 4 AS pool,
+        CAST(j.ids ->> 5 AS uuid) AS claim_token,
+        CAST(j.ids ->> 6 AS boolean) AS pool_locked,
+        CAST(j.ids ->> 7 AS boolean) AS task_locked
+    FROM jsonb_array_elements(CAST(:claims AS jsonb)) WITH ORDINALITY AS j (ids, place)
 ),
 locked AS MATERIALIZED (
     SELECT c.place, c.claim_token, c.pool_locked, c.task_locked, ti.*
@@ -43,7 +47,8 @@ locked AS MATERIALIZED (
         FROM task_instance AS t
         WHERE
             t.dag_id = c.dag_id AND t.run_id = c.run_id AND t.task_id = c.task_id AND t.map_index = c.map_index
-            AND t.state = 'scheduled' AND t.pool = c.pool
+            -- An expression, so that it is looked up by its key, not among all that is scheduled; so below.
+            AND t.state || '' = 'scheduled' AND t.pool = c.pool
         FOR UPDATE OF t SKIP LOCKED
     ) AS ti
 ),
@@ -106,7 +111,8 @@ checked AS MATERIALIZED (
                 FROM task_instance AS a
                 WHERE
                     a.state IN ('queued', 'running', 'deferred') AND c.max_active_tis_per_dagrun IS NOT NULL
-                    AND a.dag_id = c.dag_id AND a.run_id = c.run_id AND a.task_id = c.task_id
+                    -- An expression, so that it is looked up by run, not by task.
+                    AND a.dag_id = c.dag_id AND a.run_id = c.run_id AND a.task_id || '' = c.task_id
             ) - count(*) OVER by_task_in_run
         ) >= 0 AS fits
     FROM candidate AS c
@@ -129,7 +135,7 @@ claimed AS (
     FROM checked AS c
     WHERE
         c.fits AND ti.ctid = c.ti_at
-        AND ti.state = 'scheduled'
+        AND ti.state || '' = 'scheduled'
     RETURNING
         c.place, ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.pool, ti.pool_slots, ti.priority_weight,
         ti.executor, ti.try_number, ti.queued_dttm, ti.queued_by, ti.claim_token

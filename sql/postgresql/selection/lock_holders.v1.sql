@@ -2,7 +2,8 @@
 -- version: 1
 -- purpose: Lock the holders whose limits a claim is about to use, before it counts what is used.
 -- result: rows
--- param claims: json; [{"dag_id", "run_id", "task_id", "map_index", "pool", "claim_token"}, ...]
+-- param holders: json; {"pools": [pool, ...], "runs": [[dag_id, run_id], ...], "tasks": [[dag_id, task_id], ...]} of
+--   the claims: each once, tasks only as far as they have max_active_tis_per_dag
 -- column holder_kind: text; pool, dag_run or task
 -- column locked: json; which: [pool, ...], [[dag_id, run_id], ...] or [[dag_id, task_id], ...]; NULL = none
 -- locks: FOR NO KEY UPDATE on the pools, then the dag runs, then the tasks of the claims, each in the order of its key.
@@ -12,16 +13,15 @@
 -- server: 15
 -- origin: hand-written: FOR NO KEY UPDATE lets others insert task instances of a locked dag run; MySQL has no such lock
 
-WITH claim AS (
-    SELECT dag_id, run_id, task_id, pool
-    FROM jsonb_to_recordset(CAST(:claims AS jsonb)) AS j (
-        dag_id text COLLATE "C", run_id text COLLATE "C", task_id text COLLATE "C", pool text COLLATE "C"
-    )
-),
+WITH
 -- Each is looked up by its key, in order; so the tables are never read as a whole, however small they seem.
 locked_pool AS MATERIALIZED (
     SELECT locked.pool
-    FROM (SELECT DISTINCT pool FROM claim ORDER BY pool) AS c
+    FROM (
+        SELECT pool COLLATE "C" AS pool
+        FROM jsonb_array_elements_text(CAST(:holders AS jsonb) -> 'pools') AS j (pool)
+        ORDER BY pool
+    ) AS c
     CROSS JOIN LATERAL (
         SELECT p.pool
         FROM slot_pool AS p
@@ -31,7 +31,11 @@ locked_pool AS MATERIALIZED (
 ),
 locked_run AS MATERIALIZED (
     SELECT locked.dag_id, locked.run_id
-    FROM (SELECT DISTINCT dag_id, run_id FROM claim ORDER BY dag_id, run_id) AS c
+    FROM (
+        SELECT (j.ids ->> 0) COLLATE "C" AS dag_id, (j.ids ->> 1) COLLATE "C" AS run_id
+        FROM jsonb_array_elements(CAST(:holders AS jsonb) -> 'runs') AS j (ids)
+        ORDER BY dag_id, run_id
+    ) AS c
     CROSS JOIN LATERAL (
         SELECT r.dag_id, r.run_id
         FROM dag_run AS r
@@ -41,7 +45,11 @@ locked_run AS MATERIALIZED (
 ),
 locked_task AS MATERIALIZED (
     SELECT locked.dag_id, locked.task_id
-    FROM (SELECT DISTINCT dag_id, task_id FROM claim ORDER BY dag_id, task_id) AS c
+    FROM (
+        SELECT (j.ids ->> 0) COLLATE "C" AS dag_id, (j.ids ->> 1) COLLATE "C" AS task_id
+        FROM jsonb_array_elements(CAST(:holders AS jsonb) -> 'tasks') AS j (ids)
+        ORDER BY dag_id, task_id
+    ) AS c
     CROSS JOIN LATERAL (
         SELECT t.dag_id, t.task_id
         FROM task AS t

@@ -175,10 +175,11 @@ walk AS (
                     SELECT
                         hop.hops + 1,
                         hop.kept + found.kept,
-                        -- Read more when most were worth it, little when most were not.
+                        -- Read little where one run or task fills the whole hop, without a row that may start.
                         CASE
                             WHEN 2 * found.kept >= hop.size THEN greatest(4, mark.page - hop.kept - found.kept)
-                            ELSE greatest(1, hop.size / 4)
+                            WHEN greatest(found.nth_of_task, found.nth_of_run) = hop.size THEN greatest(2, hop.size / 4)
+                            ELSE least(2 * hop.size, mark.page)
                         END,
                         found.nth = hop.size AND more.wanted,
                         found.is_kept,
@@ -268,8 +269,9 @@ walk AS (
                                             WHERE
                                                 a.state IN ('queued', 'running', 'deferred')
                                                 AND t.max_active_tis_per_dagrun IS NOT NULL
+                                                -- An expression, so that it is looked up by run, not by task.
                                                 AND a.dag_id = t.dag_id AND a.run_id = r.run_id
-                                                AND a.task_id = t.task_id
+                                                AND a.task_id || '' = t.task_id
                                         ) AS task_in_run_free
                                     FROM dag_run AS r
                                     JOIN dag AS d ON d.dag_id = r.dag_id
@@ -296,7 +298,7 @@ walk AS (
                         )
                     ) AS found
                     CROSS JOIN LATERAL (
-                        SELECT hop.kept + found.kept < mark.page AND hop.hops < mark.page AS wanted
+                        SELECT hop.kept + found.kept < mark.page AND hop.hops < 8 * mark.page AS wanted
                     ) AS more
                     WHERE hop.goes_on
                 )

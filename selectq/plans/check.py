@@ -1,0 +1,143 @@
+"""``selectq explain --check``: the plan of every query on known data, held against the committed baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from selectq.catalogue import Catalogue, Query
+from selectq.errors import InvalidParameterError
+from selectq.plans.baseline import Baselines, Shape, server_key, shape_of
+from selectq.plans.compare import BIG_TABLE, RULES, Difference, Place, compare, kinds, reads_backlog, waived
+from selectq.plans.explain import explain, rolled_back
+from selectq.plans.states import STATES, Workload, loaded_states, tables_of
+from selectq.plans.values import Selecting
+
+Progress = Callable[[str], None]
+
+
+@dataclass
+class Found:
+    """What a check saw on one server: the shapes of each query by place, and how much waited there.
+
+    ``unexplained`` says why a query could not be explained somewhere: a pass does not run it there, and only a pass
+    can know its parameters.
+    """
+
+    server: str
+    shapes: dict[str, dict[str, Shape]] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict)
+    unexplained: dict[str, str] = field(default_factory=dict)
+
+
+def look(
+    url: str | sa.URL,
+    queries: Iterable[Query],
+    workloads: Iterable[tuple[str, Workload]],
+    progress: Progress = lambda _: None,
+) -> Found:
+    """Run each query of the server's engine on each workload in each state, in scratch databases on that server.
+
+    Args:
+        workloads: by name.
+
+    Raises:
+        SelectqError: as ``scratch_database`` and ``explain`` do.
+    """
+    # What changes rows comes last: even rolled back, it leaves pages behind that the planner takes into account.
+    wanted = sorted(queries, key=lambda query: (query.header["locks"] != "none", query.id))
+    found = Found("")
+    for name, workload in workloads:
+        progress(f"loading {name}, {workload.rows:,} rows")
+        with loaded_states(url, workload) as engines:
+            for state, engine in engines.items():
+                progress(f"{name}, {state} statistics")
+                with engine.connect() as connection:
+                    found.server = server_key(connection)
+                    with rolled_back(connection, read_only=True):
+                        backlog = waiting(connection)
+                        selecting = Selecting(connection, {})
+                    for query in wanted:
+                        if query.dialect != engine.dialect.name:
+                            continue
+                        place = Place(query.id, found.server, name, workload.rows, state, backlog)
+                        try:
+                            explained = explain(connection, query, analyze=True, selecting=selecting)
+                        except InvalidParameterError as error:
+                            found.unexplained[query.id] = str(error)
+                            continue
+                        found.shapes.setdefault(query.id, {})[place.name] = shape_of(explained.plan)
+                        found.places[f"{query.id} {place.name}"] = place
+    return found
+
+
+def waiting(connection: sa.Connection) -> int:
+    """How many task instances wait."""
+    [table] = [table for table in tables_of(connection.engine) if table.name == BIG_TABLE]
+    count = connection.scalar(sa.select(sa.func.count()).select_from(table).where(table.c.state == "scheduled"))
+    return int(count or 0)
+
+
+def judge(found: Found, catalogue: Catalogue, folder: Path) -> list[Difference]:
+    """What the plans that were seen do wrong, by query; what a waiver covers is left out, idle waivers are not.
+
+    Raises:
+        SelectqError: a baseline can't be read.
+    """
+    baselines = Baselines(folder, found.server)
+    queries = queries_for(found.server, catalogue)
+    left: list[Difference] = []
+    for query_id, shapes in found.shapes.items():
+        expected = baselines.read(query_id)
+        differences = []
+        for name, shape in shapes.items():
+            place = found.places[f"{query_id} {name}"]
+            differences += [*reads_backlog(place, shape), *compare(place, expected.get(name), shape)]
+        left += waived_of(queries[query_id], found.server, shapes, expected, differences)
+    for query_id in found.unexplained.keys() - found.shapes.keys():
+        left.append(Difference(query_id, found.server, "", "baseline", found.unexplained[query_id], frozenset()))
+    for path in baselines.strays(set(queries)):
+        left.append(Difference("", found.server, "", "baseline", f"{path}: there is no such query", frozenset()))
+    return left
+
+
+def waived_of(
+    query: Query,
+    server: str,
+    shapes: Mapping[str, Shape],
+    expected: Mapping[str, Shape],
+    differences: list[Difference],
+) -> Iterator[Difference]:
+    """The differences that the query's waivers do not cover, and the waivers that cover none."""
+    left, used = waived(differences, query.plan_waivers)
+    yield from left
+    known = {*RULES, *STATES}
+    for name, shape in [*shapes.items(), *expected.items()]:
+        workload, _, state = name.split("/")
+        known |= {workload, f"{workload}/{state}", *shape.access, *kinds(shape.steps)}
+    for waiver in query.plan_waivers:
+        if waiver.subject not in known:
+            reason = f"plan-waiver {waiver.subject}: no state, workload, table, step or rule of that name"
+        elif waiver.subject not in used:
+            reason = f"plan-waiver {waiver.subject}: not needed"
+        else:
+            continue
+        yield Difference(query.id, server, "", "waiver", reason, frozenset())
+
+
+def update(found: Found, catalogue: Catalogue, folder: Path) -> list[Path]:
+    """Write what was seen as the baselines; the files that changed or went."""
+    baselines = Baselines(folder, found.server)
+    changed = [baselines.path(name) for name, shapes in found.shapes.items() if baselines.write(name, shapes)]
+    for path in baselines.strays(set(queries_for(found.server, catalogue))):
+        path.unlink()
+        changed.append(path)
+    return changed
+
+
+def queries_for(server: str, catalogue: Catalogue) -> dict[str, Query]:
+    """By id."""
+    return {query.id: query for query in catalogue if query.dialect == server.partition("-")[0]}

@@ -1,0 +1,117 @@
+"""Plans held against baselines and rules; waivers in the query files."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from selectq.catalogue import PlanWaiver
+from selectq.plans.baseline import Shape
+
+BIG_TABLE = "task_instance"
+WHOLE = ("Seq Scan", "Parallel Seq Scan", "Table scan")
+"""Ways of reading every row of a table."""
+MUCH = 100_000
+"""Rows of a table of holders: a small one may be scanned a few times, which says nothing of larger ones."""
+RULES = ("backlog", "rows", "steps", "baseline")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What is wrong with a plan in one place.
+
+    ``rule`` is one of ``RULES``; ``subjects`` are the names under which a waiver can speak of it; ``diff`` is empty or
+    the lines of a unified diff from the expected to the actual plan.
+    """
+
+    query: str
+    server: str
+    place: str
+    rule: str
+    reason: str
+    subjects: frozenset[str]
+    diff: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a plan was asked for, and how many task instances wait there."""
+
+    query: str
+    server: str
+    workload: str
+    rows: int
+    state: str
+    backlog: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.workload}/{self.rows}/{self.state}"
+
+    def difference(self, rule: str, reason: str, *subjects: str, diff: Iterable[str] = ()) -> Difference:
+        own = (f"{self.workload}/{self.state}", self.workload, self.state, rule)
+        return Difference(self.query, self.server, self.name, rule, reason, frozenset((*own, *subjects)), tuple(diff))
+
+
+def reads_backlog(place: Place, shape: Shape) -> Iterator[Difference]:
+    """No query may read all that waits, or look through another table again and again, whatever its baseline says."""
+    for path in shape.access.get(BIG_TABLE, ()):
+        if path in WHOLE:
+            yield place.difference("backlog", f"{BIG_TABLE} is read from end to end: {path}", BIG_TABLE)
+    for table, read in sorted(shape.rows.items()):
+        if read >= (place.backlog if table == BIG_TABLE else max(place.backlog, MUCH)):
+            reason = f"{read:,} rows of {table} are read, where {place.backlog:,} task instances wait"
+            yield place.difference("backlog", reason, table)
+
+
+def compare(place: Place, expected: Shape | None, actual: Shape) -> Iterator[Difference]:
+    """How a plan differs from the baseline."""
+    if expected is None:
+        reason = "there is no baseline for it; --update writes one"
+        yield place.difference("baseline", reason, diff=plan_diff((), actual.steps))
+        return
+    diff = plan_diff(expected.steps, actual.steps)
+    for table in sorted(expected.access.keys() | actual.access.keys()):
+        before, now = expected.access.get(table, ()), actual.access.get(table, ())
+        if before != now:
+            reason = f"{table} is read by {listed(now)}, expected: {listed(before)}"
+            yield place.difference("steps", reason, table, diff=diff)
+    before_kinds, now_kinds = kinds(expected.steps), kinds(actual.steps)
+    for kind in sorted(before_kinds.keys() | now_kinds.keys()):
+        if before_kinds[kind] != now_kinds[kind]:
+            reason = f"{now_kinds[kind]} x {kind}, expected: {before_kinds[kind]}"
+            yield place.difference("steps", reason, kind, diff=diff)
+    if expected.steps != actual.steps and before_kinds == now_kinds and expected.access == actual.access:
+        yield place.difference("steps", "the same steps in another order", diff=diff)
+    for table, read in sorted(actual.rows.items()):
+        most = expected.rows.get(table)
+        if most is not None and read > most:
+            reason = f"{read:,} rows of {table} are read, expected: at most {most:,}"
+            yield place.difference("rows", reason, table, diff=diff)
+
+
+def plan_diff(expected: tuple[str, ...], actual: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(difflib.unified_diff(expected, actual, "expected", "actual", lineterm="", n=4))
+
+
+def kinds(steps: Iterable[str]) -> Counter[str]:
+    """How many steps there are of each kind, those that read tables left out."""
+    return Counter(step.strip() for step in steps if " on " not in step)
+
+
+def listed(paths: tuple[str, ...]) -> str:
+    return ", ".join(paths) or "nothing"
+
+
+def waived(differences: Iterable[Difference], waivers: Iterable[PlanWaiver]) -> tuple[list[Difference], set[str]]:
+    """The differences of a query that none of its waivers speaks of, and the subjects of those that speak of some."""
+    subjects = {waiver.subject for waiver in waivers}
+    left, used = [], set()
+    for difference in differences:
+        fitting = subjects & difference.subjects
+        used |= fitting
+        if not fitting:
+            left.append(difference)
+    return left, used

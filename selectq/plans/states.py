@@ -1,0 +1,99 @@
+"""The same rows under the statistics that a planner may meet: fresh, out of date, none yet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Protocol
+
+import sqlalchemy as sa
+
+from selectq.errors import SelectqError
+from selectq.schema import build_metadata
+from selectq.scratch import scratch_database
+
+FRESH, STALE, BULK = STATES = ("fresh", "stale", "bulk")
+"""Analysed as they are; analysed while the tables were empty; never analysed."""
+
+KEEP = {"postgresql": "SET (autovacuum_enabled = off)", "mysql": "STATS_AUTO_RECALC = 0"}
+PATIENCE = 50
+"""Tenths of a second that other people's transactions may keep VACUUM from its work."""
+ANALYSE = {"postgresql": "VACUUM ANALYZE", "mysql": "ANALYZE TABLE"}
+
+
+class Workload(Protocol):
+    """Rows that are loaded into empty tables and analysed; ``rows`` of them wait."""
+
+    @property
+    def rows(self) -> int: ...
+
+    def load(self, engine: sa.Engine) -> None: ...
+
+
+@contextmanager
+def loaded_states(url: str | sa.URL, workload: Workload) -> Iterator[dict[str, sa.Engine]]:
+    """State -> an engine in a scratch database with the workload's rows. Statistics stay as they are.
+
+    Raises:
+        SelectqError: as ``scratch_database`` does.
+    """
+    with ExitStack() as stack:
+        engines = {state: stack.enter_context(scratch_database(url)) for state in STATES}
+        for engine in engines.values():
+            for table in tables_of(engine):
+                run(engine, f"ALTER TABLE {table.name} {KEEP[engine.dialect.name]}")
+        analyse(engines[STALE])
+        workload.load(engines[FRESH])
+        settle(engines[FRESH])
+        for state in (STALE, BULK):
+            copy(engines[FRESH], engines[state])
+        yield engines
+
+
+def analyse(engine: sa.Engine) -> None:
+    for table in tables_of(engine):
+        run(engine, f"{ANALYSE[engine.dialect.name]} {table.name}")
+
+
+def settle(engine: sa.Engine) -> None:
+    """See to it that VACUUM has marked the rows visible to all: PostgreSQL's planner counts on that.
+
+    Raises:
+        SelectqError: a transaction that somebody holds open in this database keeps VACUUM from it.
+    """
+    if engine.dialect.name != "postgresql":
+        return
+    pages = sa.table("pg_class", sa.column("oid"), sa.column("relallvisible"))
+    visible = sa.select(pages.c.relallvisible).where(pages.c.oid == sa.func.to_regclass("task_instance"))
+    for _ in range(PATIENCE):
+        with engine.connect() as connection:
+            if connection.scalar(visible):
+                return
+        time.sleep(0.1)
+        analyse(engine)
+    raise SelectqError(
+        "db: a transaction is held open in this database, which spoils fresh statistics; use another one"
+    )
+
+
+def copy(source: sa.Engine, target: sa.Engine) -> None:
+    """All rows of one scratch database into the empty tables of another on the same server."""
+    with source.connect() as connection:
+        schema = sa.inspect(connection).default_schema_name
+    elsewhere = sa.MetaData()
+    with target.begin() as connection:
+        for table in tables_of(target):
+            rows = table.to_metadata(elsewhere, schema=str(schema))
+            names = [column.name for column in table.columns if column.computed is None]
+            chosen = sa.select(*(rows.c[name] for name in names))
+            connection.execute(table.insert().from_select(names, chosen, include_defaults=False))
+
+
+def tables_of(engine: sa.Engine) -> list[sa.Table]:
+    return build_metadata(engine.dialect.name).sorted_tables
+
+
+def run(engine: sa.Engine, statement: str) -> None:
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(sa.text(statement))

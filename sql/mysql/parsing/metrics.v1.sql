@@ -1,0 +1,32 @@
+-- name: parsing/metrics
+-- version: 1
+-- purpose: Counts of the queue; parses, merged and given_back of the files that are there now.
+-- result: row
+-- column files: integer; known dag files
+-- column being_read: integer; files under a claim
+-- column outstanding: integer; files of the last refill that still wait
+-- column refills: integer
+-- column refilled_at: timestamp; NULL = never
+-- column breathers: integer; turns of the standard lane that max_file_process_interval forced
+-- column breather_at: timestamp; NULL = never
+-- column parses: integer
+-- column merged: integer; repeats that joined a waiting request
+-- column given_back: integer; claims whose processor was taken for dead
+-- locks: none
+-- isolation: any; one statement, one snapshot
+-- limits: none
+-- server: 8.4
+-- origin: hand-written: literals for booleans differ
+
+SELECT
+    (SELECT COUNT(*) FROM dag_file) AS files,
+    (SELECT COUNT(*) FROM dag_file WHERE claimed_at IS NOT NULL) AS being_read,
+    (SELECT COUNT(*) FROM parse_request WHERE taken = FALSE AND refill IS NOT NULL) AS outstanding,
+    COALESCE((SELECT s.refills FROM parse_state AS s WHERE s.state_id = 1), 0) AS refills,
+    (SELECT s.refilled_at FROM parse_state AS s WHERE s.state_id = 1) AS refilled_at,
+    COALESCE((SELECT s.breathers FROM parse_state AS s WHERE s.state_id = 1), 0) AS breathers,
+    (SELECT s.breather_at FROM parse_state AS s WHERE s.state_id = 1) AS breather_at,
+    COALESCE((SELECT SUM(f.parses) FROM dag_file AS f), 0) AS parses,
+    COALESCE((SELECT SUM(f.merged) FROM dag_file AS f), 0)
+    + COALESCE((SELECT SUM(r.merged) FROM parse_request AS r), 0) AS merged,
+    COALESCE((SELECT SUM(f.given_back) FROM dag_file AS f), 0) AS given_back

@@ -1,0 +1,34 @@
+-- name: parsing/queue_changed
+-- version: 1
+-- purpose: Queue the files of a part of a bundle that are new or have changed, behind what waits.
+-- result: count
+-- param bundle: text
+-- param after_hash: text; path_hash of the end of the part before; empty = from the start
+-- param up_to_hash: text; path_hash of the end of this part
+-- param now: timestamp; the time to go by; NULL = the database's clock
+-- locks: the parse requests: new rows, and those that are joined
+-- isolation: READ COMMITTED, in one transaction with the statements that go with it (selectq.parsing), after
+--   parsing/lock_state
+-- limits: one request waits per file and lane; a version that is being parsed now is not asked for again
+-- server: 8.4
+-- origin: hand-written: an upsert, which each engine words in its own way
+
+INSERT INTO parse_request (file_id, lane, line, kind, parse, enqueued_at)
+SELECT
+    f.file_id,
+    'standard',
+    IF(f.last_parse_end IS NULL, 0, 1),
+    'disk',
+    TRUE,
+    COALESCE(CAST(:now AS DATETIME(6)), UTC_TIMESTAMP(6))
+FROM dag_file AS f
+WHERE
+    f.bundle = :bundle AND f.path_hash > :after_hash AND f.path_hash <= :up_to_hash
+    AND f.mtime IS NOT NULL AND f.read_at IS NULL
+    AND NOT COALESCE(
+        f.claimed_at IS NOT NULL AND f.claim_parses
+        AND f.mtime <=> f.parsed_mtime AND f.digest <=> f.parsed_digest,
+        FALSE
+    )
+ORDER BY f.path
+ON DUPLICATE KEY UPDATE parse = TRUE

@@ -1,0 +1,20 @@
+-- name: parsing/drop_requests
+-- version: 1
+-- purpose: Drop what claims on the files had taken over; payloads go with it.
+-- result: count
+-- param file_ids: json; [file_id, ...]
+-- locks: the parse requests and their payloads
+-- isolation: READ COMMITTED, in one transaction with the statements that go with it (selectq.parsing), after
+--   parsing/finish_files or parsing/move_payloads
+-- limits: none
+-- server: 15
+-- origin: hand-written: each engine takes a list apart in its own way
+
+WITH wanted AS (
+    SELECT CAST(i.file_id AS bigint) AS file_id, l.lane, l.taken
+    FROM jsonb_array_elements_text(CAST(:file_ids AS jsonb)) AS i (file_id)
+    CROSS JOIN (VALUES ('requested', TRUE), ('priority', TRUE), ('standard', TRUE)) AS l (lane, taken)
+)
+DELETE FROM parse_request AS r
+USING wanted AS w
+WHERE r.file_id = w.file_id AND r.lane = w.lane AND r.taken = w.taken

@@ -1,0 +1,36 @@
+"""The plans of all queries are those that are committed, whatever the statistics say.
+
+If one is not, for a good reason: ``make plans``, and read the diff of ``benchmarks/plans``.
+"""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+
+from selectq.catalogue import default_catalogue
+from selectq.cli.explain_check import SIZES
+from selectq.plans import checkout
+from selectq.plans.baseline import Baselines, server_key
+from selectq.plans.check import judge, look
+from selectq.plans.states import STATES
+
+
+@pytest.mark.timeout(300)
+def test_plans_are_as_committed(engine: sa.Engine) -> None:
+    url = engine.url.render_as_string(hide_password=False)
+    found = look(url, default_catalogue(), checkout.workloads(SIZES[0]).items())
+    left = judge(found, default_catalogue(), checkout.BASELINES)
+    assert [f"{each.query} {each.place} {each.rule}: {each.reason}" for each in left] == []
+
+
+def test_there_are_baselines_of_both_sizes_for_each_query(engine: sa.Engine) -> None:
+    with engine.connect() as connection:
+        baselines = Baselines(checkout.BASELINES, server_key(connection))
+    places = {f"{name}/{rows}/{state}" for name in checkout.WORKLOADS for rows in SIZES for state in STATES}
+    for query in default_catalogue():
+        if query.dialect == engine.dialect.name:
+            # A query that a pass runs only where much is blocked has none elsewhere.
+            found = baselines.read(query.id).keys()
+            assert found <= places, query.id
+            assert {int(place.split("/")[1]) for place in found} == set(SIZES), query.id

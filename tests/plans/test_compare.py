@@ -1,0 +1,126 @@
+"""What counts as a difference between plans, and what a waiver covers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from selectq.catalogue import PlanWaiver, Query
+from selectq.errors import SelectqError
+from selectq.plans.baseline import Baselines, Shape, bound
+from selectq.plans.check import waived_of
+from selectq.plans.compare import Difference, Place, compare, reads_backlog
+
+INDEX, SEQ = "Index Scan ix_task_instance_selection", "Seq Scan"
+PLACE = Place("selection/claim.v1", "postgresql-18", "floods", 2000, "stale", 2000)
+STEPS = ("Limit", f"  {INDEX} on task_instance")
+GOOD = Shape(STEPS, {"task_instance": (INDEX,)}, {"task_instance": 500})
+SORTED = Shape(("Limit", "  Sort", f"    {SEQ} on task_instance"), {"task_instance": (SEQ,)}, {"task_instance": 700})
+
+
+def reasons(expected: Shape | None, actual: Shape) -> list[str]:
+    return [difference.reason for difference in compare(PLACE, expected, actual)]
+
+
+def test_the_same_plan_within_its_bound() -> None:
+    assert reasons(GOOD, replace(GOOD, rows={"task_instance": 500})) == []
+
+
+def test_more_rows_than_the_bound() -> None:
+    assert reasons(GOOD, replace(GOOD, rows={"task_instance": 501})) == [
+        "501 rows of task_instance are read, expected: at most 500"
+    ]
+
+
+def test_another_plan_is_shown_as_a_diff() -> None:
+    differences = list(compare(PLACE, GOOD, SORTED))
+    assert [difference.reason for difference in differences] == [
+        f"task_instance is read by {SEQ}, expected: {INDEX}",
+        "1 x Sort, expected: 0",
+        "700 rows of task_instance are read, expected: at most 500",
+    ]
+    assert differences[0].diff[:2] == ("--- expected", "+++ actual")
+    assert f"-  {INDEX} on task_instance" in differences[0].diff
+    assert "+  Sort" in differences[0].diff
+
+
+def test_the_same_steps_in_another_order() -> None:
+    expected, actual = (Shape(("A", *steps), {}, {}) for steps in (("  B", "  C"), ("  C", "  B")))
+    assert reasons(expected, actual) == ["the same steps in another order"]
+
+
+def test_no_baseline() -> None:
+    assert reasons(None, GOOD) == ["there is no baseline for it; --update writes one"]
+
+
+def test_reading_the_backlog_is_wrong_whatever_the_baseline_says() -> None:
+    assert list(reads_backlog(PLACE, replace(GOOD, rows={"task_instance": 1999}))) == []
+    [much] = reads_backlog(PLACE, replace(GOOD, rows={"task_instance": 2000}))
+    assert much.reason == "2,000 rows of task_instance are read, where 2,000 task instances wait"
+    [whole] = reads_backlog(PLACE, SORTED)
+    assert whole.reason == "task_instance is read from end to end: Seq Scan"
+
+
+def test_reading_a_table_of_holders_again_and_again_is_wrong_too() -> None:
+    assert list(reads_backlog(PLACE, Shape((), {"dag": (SEQ,)}, {"dag": 99_999}))) == []
+    [looped] = reads_backlog(PLACE, Shape((), {"dag": (SEQ,)}, {"dag": 100_000}))
+    assert looped.reason == "100,000 rows of dag are read, where 2,000 task instances wait"
+    assert list(reads_backlog(replace(PLACE, backlog=1_000_000), Shape((), {}, {"dag": 999_999}))) == []
+
+
+def left_with(*waivers: PlanWaiver) -> list[tuple[str, str]]:
+    query = Query("postgresql", "selection/claim", 1, Path(), "", "", {}, (), (), waivers)
+    differences = [*reads_backlog(PLACE, SORTED), *compare(PLACE, GOOD, SORTED)]
+    found: list[Difference] = list(
+        waived_of(query, PLACE.server, {PLACE.name: SORTED}, {PLACE.name: GOOD}, differences)
+    )
+    return [(difference.rule, difference.reason) for difference in found]
+
+
+@pytest.mark.parametrize("subject", ["stale", "floods", "floods/stale"])
+def test_a_waiver_of_the_place_covers_all(subject: str) -> None:
+    assert left_with(PlanWaiver(subject, "why not")) == []
+
+
+@pytest.mark.parametrize(
+    ("subject", "rules"),
+    [
+        ("backlog", ["steps", "steps", "rows"]),
+        ("rows", ["backlog", "steps", "steps"]),
+        ("Sort", ["backlog", "steps", "rows"]),
+        ("task_instance", ["steps"]),
+    ],
+)
+def test_a_waiver_covers_what_it_names_and_nothing_else(subject: str, rules: list[str]) -> None:
+    assert [rule for rule, _ in left_with(PlanWaiver(subject, "why not"))] == rules
+
+
+def test_waivers_that_are_not_needed_or_name_nothing_are_found() -> None:
+    all_known = (PlanWaiver("stale", "why not"), PlanWaiver("fresh", "no more"), PlanWaiver("Sorting", "misspelt"))
+    assert left_with(*all_known) == [
+        ("waiver", "plan-waiver fresh: not needed"),
+        ("waiver", "plan-waiver Sorting: no state, workload, table, step or rule of that name"),
+    ]
+
+
+def test_bounds_leave_room_in_two_digits() -> None:
+    assert [bound(rows) for rows in (0, 60, 100, 1234, 40_001)] == [100, 100, 150, 1900, 61_000]
+
+
+def test_baselines_are_written_and_read(tmp_path: Path) -> None:
+    baselines = Baselines(tmp_path, "mysql-9.7")
+    assert baselines.read("selection/claim.v1") == {}
+    assert baselines.write("selection/claim.v1", {"uniform/2000/fresh": GOOD, "floods/2000/fresh": GOOD})
+    assert not baselines.write("selection/claim.v1", {"uniform/2000/fresh": GOOD})
+    assert baselines.write("selection/claim.v1", {"floods/2000/fresh": SORTED})
+    with_room = {"task_instance": 750}
+    assert baselines.read("selection/claim.v1") == {
+        "uniform/2000/fresh": replace(GOOD, rows=with_room),
+        "floods/2000/fresh": replace(SORTED, rows={"task_instance": 1100}),
+    }
+    assert baselines.strays({"selection/other.v1"}) == [baselines.path("selection/claim.v1")]
+    baselines.path("selection/claim.v1").write_text("[]")
+    with pytest.raises(SelectqError, match="not a baseline"):
+        baselines.read("selection/claim.v1")
