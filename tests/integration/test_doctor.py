@@ -95,7 +95,7 @@ def test_the_probe_runs_once_for_an_engine(engine: sa.Engine) -> None:
     for _ in range(2):
         with SchedulerPass(engine) as p:
             p.select()
-    assert sum("FOR UPDATE" in sql for sql in statements) == 3
+    assert sum("FOR UPDATE" in sql for sql in statements) == 2
 
 
 def test_a_connection_that_is_lost_during_the_probe_is_no_fault_of_the_server(engine_url: str) -> None:
