@@ -24,6 +24,10 @@ test: servers lint pytest  ## run all checks and tests, on servers that it start
 pytest: $(VENV)/dev.stamp  ## run the tests alone (ARGS="-k name" and the like, WORKERS=2)
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
+.PHONY: soak
+soak: servers  ## let schedulers, workers and faults loose on servers of their own: many minutes (ARGS="--claims 20000")
+	@$(BIN)/python -m tests.concurrency.soak $(ARGS)
+
 .PHONY: lint
 lint: $(VENV)/dev.stamp  ## ruff, mypy, import-linter; sqruff on the query files
 	@$(BIN)/ruff check --quiet
@@ -59,6 +63,10 @@ bench-upstream: servers  ## measure deciding trigger rules on both engines, as r
 .PHONY: compare-airflow
 compare-airflow: servers  ## compare decisions with Airflow 3.3.2's on random dags (SEED=1)
 	@tests/compare_airflow/run.sh $(BIN)/python .cache/airflow $(SEED)
+
+.PHONY: bench-spread
+bench-spread: servers  ## measure four schedulers with disjoint pools against one, and against one global lock
+	@$(BIN)/python -m benchmarks.spread $(ARGS)
 
 .PHONY: constraints
 constraints: $(VENV)/dev.stamp  ## pin the releases that are installed in .venv now

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from selectq.rows import Selected
@@ -18,6 +18,26 @@ def holders_of(selected: Sequence[Selected]) -> dict[str, list[Any]]:
     }
 
 
-def claims_of(selected: Sequence[Selected]) -> list[tuple[str | int, ...]]:
-    """The parameter ``claims`` of ``selection/claim``: key, pool and a fresh token of 128 random bits for each row."""
-    return [(*row.key, row.pool, secrets.token_hex(16)) for row in selected]
+def lockable_claims(selected: Sequence[Selected], locked: Sequence[Mapping[str, Any]]) -> list[tuple[str | int, ...]]:
+    """The parameter ``claims`` of ``selection/claim``, of those whose dag run is locked now.
+
+    Each has its key, its pool, a fresh token of 128 random bits, and whether its pool and its task are locked too.
+
+    Args:
+        locked: what ``selection/lock_holders`` or ``selection/lock_free_holders`` returned.
+    """
+    found = {
+        row["holder_kind"]: {key if isinstance(key, str) else tuple(key) for key in row["locked"] or ()}
+        for row in locked
+    }
+    return [
+        (
+            *row.key,
+            row.pool,
+            secrets.token_hex(16),
+            row.pool in found["pool"],
+            (row.dag_id, row.task_id) in found["task"],
+        )
+        for row in selected
+        if (row.dag_id, row.run_id) in found["dag_run"]
+    ]

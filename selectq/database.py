@@ -33,17 +33,21 @@ LOOKALIKES = {"MariaDB": "MariaDB", "TiDB": "TiDB", "CockroachDB": "CockroachDB"
 NAMES = {"postgresql": "PostgreSQL", "mysql": "MySQL"}
 
 
-def create_engine(url: str | sa.URL, settings: Mapping[str, str] | None = None, **options: Any) -> sa.Engine:
+def create_engine(
+    url: str | sa.URL, settings: Mapping[str, str] | None = None, *, proxy: bool = False, **options: Any
+) -> sa.Engine:
     """Make an engine for a ``postgresql://`` or ``mysql://`` URL, on the drivers that selectq ships with.
 
     Sessions run in UTC and READ COMMITTED: a claim counts what others have committed after it has locked the holders.
 
     Args:
         settings: further session settings on PostgreSQL, such as ``search_path``; those in the URL's ``options`` stay.
+        proxy: a proxy such as pgbouncer may give each transaction another session of PostgreSQL: keep nothing in the
+            session, neither settings nor prepared statements. A pass sets what it needs in each transaction.
         options: for ``sqlalchemy.create_engine``.
 
     Raises:
-        InvalidParameterError: the URL can't be read.
+        InvalidParameterError: the URL can't be read, or there are settings although a proxy would lose them.
         UnsupportedDatabaseError: the URL names another kind of database.
     """
     try:
@@ -65,6 +69,10 @@ def create_engine(url: str | sa.URL, settings: Mapping[str, str] | None = None, 
     parsed = parsed.set(drivername=DRIVERS[dialect])
     if dialect == "mysql":
         arguments = dict(MYSQL_ARGUMENTS)
+    elif proxy:
+        if settings:
+            raise InvalidParameterError("settings", "would be lost behind a proxy; set them for the role or database")
+        arguments = {"prepare_threshold": None, "connect_timeout": CONNECT_TIMEOUT}
     else:
         # psycopg takes what is given here instead of the URL's.
         own = parsed.query.get("options", ())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class SelectqError(Exception):
     """Base of every error that selectq raises on purpose."""
@@ -24,7 +26,28 @@ class UnsupportedDatabaseError(SelectqError):
 
 
 class DatabaseUnreachableError(SelectqError):
-    """No connection to the database could be made."""
+    """No connection to the database could be made, or it was lost; nothing was committed."""
+
+
+class CommitUnknownError(DatabaseUnreachableError):
+    """The connection was lost during a commit, and the database could not be asked whether the commit arrived.
+
+    ``result`` is what the transaction would have given: either all that it tells of is committed, or nothing. What was
+    claimed in it is queued under its claim tokens. ``committed`` is what was claimed for certain earlier in the call.
+    """
+
+    def __init__(self, message: str, result: Any) -> None:
+        super().__init__(message)
+        self.result = result
+        self.committed: Any = []
+
+
+class DatabaseReadOnlyError(SelectqError):
+    """The server takes no writes, as a standby or a primary under failover; nothing was committed."""
+
+
+class StatementCancelledError(SelectqError):
+    """An administrator, or a time limit of the server, ended a statement; nothing was committed, nothing repeated."""
 
 
 class SchemaVersionError(SelectqError):
@@ -40,7 +63,7 @@ class QueryFileError(SelectqError):
 
 
 class RetriesExhaustedError(SelectqError):
-    """A transaction met deadlocks or serialisation failures more often than allowed; nothing of it was committed."""
+    """A transaction met deadlocks, serialisation failures or lock timeouts too often; nothing of it was committed."""
 
 
 class ScenarioError(SelectqError):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from selectq.errors import InvalidParameterError
 
 POLICIES = ("strict",)
+LOCKED_HOLDERS = ("wait", "skip")
 LARGEST = 1_000_000
 INT32 = 2**31 - 1
 
@@ -21,6 +22,12 @@ def check_count(field: str, value: object, largest: int = LARGEST) -> int:
 def check_policy(value: object) -> str:
     if value not in POLICIES:
         raise InvalidParameterError("policy", f"unknown policy {value!r}; expected one of: {', '.join(POLICIES)}")
+    return str(value)
+
+
+def check_locked_holders(value: object) -> str:
+    if value not in LOCKED_HOLDERS:
+        raise InvalidParameterError("locked_holders", f"expected one of: {', '.join(LOCKED_HOLDERS)}; not {value!r}")
     return str(value)
 
 

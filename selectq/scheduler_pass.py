@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 
 import sqlalchemy as sa
 
 from selectq import selection, upstream
-from selectq.database import connect, set_planner
-from selectq.errors import InvalidParameterError, SelectqError
+from selectq.database import set_planner
+from selectq.errors import CommitUnknownError, InvalidParameterError, SelectqError
 from selectq.expansion import Expanded, expand
 from selectq.memo import MemoStats, UpstreamCounts, UpstreamMemo
-from selectq.parameters import check_count, check_executor_slots, check_ids, check_policy, check_runs, check_text
-from selectq.rows import Blocked, Claimed, Decision, Key, RunKey, Selected, UpstreamCount
+from selectq.opening import needs_planner, open_fit
+from selectq.parameters import (
+    check_count,
+    check_executor_slots,
+    check_ids,
+    check_locked_holders,
+    check_policy,
+    check_runs,
+    check_text,
+)
+from selectq.rows import Blocked, Changed, Claimed, Decision, Key, RunKey, Selected, UpstreamCount
 from selectq.settle import MOST_ROUNDS, Settled, settle
-from selectq.transactions import CHECKED, fit, in_transaction
+from selectq.transactions import Transactions
 
 T = TypeVar("T")
+Work = Callable[[sa.Connection], T]
 
-ARRIVED = "; whether a commit under way arrived, the claim tokens in task_instance tell"
+EMPTY_ROUNDS = 25
+"""Most rounds of a claim while nothing was claimed at all: each time, others have claimed."""
+REACHES = (1, 4, 16)
+"""How many times ``max_tis`` is selected, one after the other, to find something behind locked holders."""
+
 
 class SchedulerPass:
     """One pass, as a context manager; holds one connection from entry to exit.
@@ -31,14 +46,21 @@ class SchedulerPass:
         executor_slots: free slots per executor name; one that is not named is unlimited.
         policy: ``strict``.
         queued_by: name of the scheduler, kept with what it claims.
-        attempts: how often a transaction is run at most when it meets deadlocks or serialisation failures.
+        attempts: how often a transaction is run at most: again after deadlocks, serialisation failures, lock timeouts,
+            lost connections and errors of a failover.
+        locked_holders: ``wait`` for pools, runs and tasks that another scheduler is claiming from, a moment each; or
+            ``skip`` them, take what lies behind them instead, and wait only if there is nothing else.
 
     Raises:
         InvalidParameterError: a parameter is wrong; the message names it.
         UnsupportedDatabaseError: on entry.
-        DatabaseUnreachableError: on entry, or the connection was lost; nothing is left half done.
         SchemaVersionError: on entry, if the tables are missing or of another version.
+        DatabaseUnreachableError: on entry, or the connection was lost in every attempt; nothing was committed.
+        DatabaseReadOnlyError: the server takes no writes, nor did the one found anew; nothing was committed.
         RetriesExhaustedError: every attempt met a conflict; nothing was committed.
+        StatementCancelledError: a statement was cancelled; nothing was committed, nothing repeated.
+        CommitUnknownError: the connection was lost during a commit and none could be had to ask; see its ``result``
+            and ``committed``.
 
     Example:
         >>> with SchedulerPass(engine, max_tis=32) as p:  # doctest: +SKIP
@@ -55,6 +77,7 @@ class SchedulerPass:
         *,
         queued_by: str | None = None,
         attempts: int = 3,
+        locked_holders: str = "wait",
     ) -> None:
         if not isinstance(engine, sa.Engine):
             raise InvalidParameterError("engine", f"must be a SQLAlchemy Engine, not {type(engine).__name__}")
@@ -64,39 +87,76 @@ class SchedulerPass:
         self.policy = check_policy(policy)
         self.queued_by = check_text("queued_by", queued_by)
         self.attempts = check_count("attempts", attempts, 100)
-        self._connection: sa.Connection | None = None
+        self.locked_holders = check_locked_holders(locked_holders)
+        self._transactions: Transactions | None = None
         self._memo = UpstreamMemo()
 
     def __enter__(self) -> Self:
-        connection = connect(self.engine)
-        try:
-            self._connection = fit(connection)
-        except BaseException:
-            connection.close()
-            raise
+        self._transactions = Transactions(partial(open_fit, self.engine), self.attempts)
         self._memo = UpstreamMemo()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        if self._transactions is not None:
+            self._transactions.close()
+            self._transactions = None
 
     def select(self) -> list[Selected]:
         """What may start now, in order. Changes nothing."""
-        return self._in_transaction(
+        return self._read(
             lambda connection: selection.select(connection, self.max_tis, self.executor_slots, self.policy)
         )
 
     def claim(self) -> list[Claimed]:
-        """Select, lock, check again, mark queued, commit; what is returned belongs to the caller alone."""
-        return self._in_transaction(
-            lambda connection: selection.claim(
-                connection, self.max_tis, self.executor_slots, self.policy, self.queued_by
+        """Select, lock, check again, mark queued, commit; what is returned belongs to the caller alone.
+
+        What others took between selection and lock is left to them, and the rest is selected anew, in a transaction of
+        its own: a round never waits for holders while it keeps those of another. Once a round has committed, an error
+        in a later one ends the call, which returns what it has; the next call will meet the error if it lasts.
+        """
+        if self.locked_holders == "skip" and (found := self._claim_unlocked()):
+            return found
+        claimed: list[Claimed] = []
+        slots = dict(self.executor_slots)
+        for number in range(1, EMPTY_ROUNDS + 1):
+            try:
+                selected, won = self._round(self.max_tis - len(claimed), slots)
+            except CommitUnknownError as error:
+                error.committed = claimed
+                raise
+            except SelectqError:
+                if not claimed:
+                    raise
+                break
+            claimed += won
+            selection.take_slots(slots, won)
+            if len(won) == selected or len(claimed) >= self.max_tis or (claimed and number >= selection.CLAIM_ROUNDS):
+                break
+        return claimed
+
+    def _claim_unlocked(self) -> list[Claimed]:
+        """Claims of the first candidates whose holders nobody has locked, looking ever further behind the others."""
+        for reach in REACHES:
+            selected, won = self._round(self.max_tis, self.executor_slots, "skip", reach)
+            if won or selected < self.max_tis * reach:
+                return won
+        return []
+
+    def _round(
+        self, max_tis: int, slots: Mapping[str, int], locked_holders: str = "wait", reach: int = 1
+    ) -> tuple[int, list[Claimed]]:
+        work: Work[tuple[int, list[Claimed]]] = self._planned(
+            lambda connection: selection.claim_round(
+                connection, max_tis, slots, self.policy, self.queued_by, locked_holders, reach
             )
         )
+        try:
+            return self._open().run(work, settle_claim)
+        except CommitUnknownError as error:
+            _, error.result = error.result
+            raise
 
     def blocked_by(
         self,
@@ -109,7 +169,7 @@ class SchedulerPass:
         page_size: int = selection.DEFAULT_PAGE,
     ) -> list[Blocked]:
         """Why scheduled task instances are not admitted; see ``selectq.selection.blocked_by``."""
-        return self._in_transaction(
+        return self._read(
             lambda connection: selection.blocked_by(
                 connection,
                 self.max_tis,
@@ -137,7 +197,7 @@ class SchedulerPass:
             runs: (dag_id, run_id) of each.
         """
         wanted = check_runs(runs)
-        counted = self._in_transaction(lambda connection: upstream.counts(connection, wanted))
+        counted = self._read(lambda connection: upstream.counts(connection, wanted))
         self._memo.fill(wanted, counted)
 
     def upstream_counts(self, dag_id: str, run_id: str, upstream_task_ids: Collection[str]) -> UpstreamCounts:
@@ -150,14 +210,14 @@ class SchedulerPass:
         names = check_ids("upstream_task_ids", upstream_task_ids)
 
         def ask(missing: Collection[str]) -> list[UpstreamCount]:
-            return self._in_transaction(lambda connection: upstream.counts(connection, [(dag_id, run_id)], missing))
+            return self._read(lambda connection: upstream.counts(connection, [(dag_id, run_id)], missing))
 
         return self._memo.get(dag_id, run_id, names, ask)
 
     def decide(self, runs: Iterable[RunKey], waiting: bool = True) -> list[Decision]:
         """What becomes of what is not scheduled yet in these runs; see ``selectq.upstream.decide``."""
         wanted = check_runs(runs)
-        return self._in_transaction(lambda connection: upstream.decide(connection, wanted, waiting))
+        return self._read(lambda connection: upstream.decide(connection, wanted, waiting))
 
     def apply(self, runs: Iterable[RunKey], most_rounds: int = MOST_ROUNDS) -> Settled:
         """Decide, and put into the states decided, until nothing changes in these runs any more.
@@ -173,26 +233,44 @@ class SchedulerPass:
             check_runs(runs),
             most_rounds,
             lambda todo: self.decide(todo, waiting=False),
-            lambda decisions: self._in_transaction(lambda connection: upstream.apply(connection, decisions)),
+            self._apply,
         )
+
+    def _apply(self, decisions: Sequence[Decision]) -> list[Changed]:
+        work = self._planned(lambda connection: upstream.apply(connection, decisions))
+        attempts = self._open().run_twice(work)
+        return list({row.key: row for changed in attempts for row in changed}.values())
 
     def expand(self, dag_id: str, run_id: str, task_id: str, length: int) -> Expanded:
         """Make the instances of a mapped task or group; see ``selectq.expansion.expand``.
 
         Upstream counts that contain a task whose number of instances changed are forgotten, and no others.
         """
-        done = self._in_transaction(lambda connection: expand(connection, dag_id, run_id, task_id, length))
-        for name in done.grown:
+        work = self._planned(lambda connection: expand(connection, dag_id, run_id, task_id, length))
+        attempts = self._open().run_twice(work)
+        for name in {name for done in attempts for name in done.grown}:
             self._memo.grew(dag_id, run_id, name)
-        return done
+        return attempts[0]
 
-    def _in_transaction(self, work: Callable[[sa.Connection], T]) -> T:
-        if self._connection is None:
+    def _open(self) -> Transactions:
+        if self._transactions is None:
             raise SelectqError("the pass is not open; use it as 'with SchedulerPass(engine) as p:'")
+        return self._transactions
 
+    def _planned(self, work: Work[T]) -> Work[T]:
         def planned(connection: sa.Connection) -> T:
-            if CHECKED[self.engine]:
+            if needs_planner(self.engine):
                 set_planner(connection)
             return work(connection)
 
-        return in_transaction(self._connection, planned, self.attempts, ARRIVED)
+        return planned
+
+    def _read(self, work: Work[T]) -> T:
+        return self._open().read(self._planned(work))
+
+
+def settle_claim(connection: sa.Connection, result: tuple[int, list[Claimed]]) -> tuple[int, list[Claimed]] | None:
+    """What of a round's claims is in the database after its commit was cut off; None if nothing is."""
+    selected, won = result
+    held = selection.held_claims(connection, won)
+    return (selected, held) if held or not won else None

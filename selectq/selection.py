@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from selectq import selection_mysql
-from selectq.claims import claims_of, holders_of
+from selectq.claims import holders_of, lockable_claims
 from selectq.database import check_isolation
 from selectq.executor import query_for, run
 from selectq.parameters import check_count, check_executor_slots, check_key, check_map_index, check_policy, check_text
@@ -17,6 +17,9 @@ from selectq.rows import Blocked, Claimed, Found, Key, Reason, Selected, selecte
 
 CLAIM_ROUNDS = 5
 """Most turns of select, lock and claim in one call; a further one is needed only if others took what was selected."""
+
+LOCK_QUERIES = {"wait": "selection/lock_holders", "skip": "selection/lock_free_holders"}
+"""What a claim does about holders that somebody else has locked."""
 
 DEFAULT_PAGE = 1000
 
@@ -55,7 +58,8 @@ def claim(
     """Select, lock, check again under the locks, and mark queued. The caller commits.
 
     What others took between selection and lock is left to them, and the rest is selected anew, so that nothing
-    admissible stays behind.
+    admissible stays behind. All rounds are in the caller's transaction and keep their locks, so two callers that get in
+    each other's way may deadlock; ``SchedulerPass.claim`` ends a transaction with each round.
 
     Args:
         queued_by: name of the scheduler, written to ``task_instance.queued_by``.
@@ -70,27 +74,62 @@ def claim(
     slots = check_executor_slots(executor_slots)
     claimed: list[Claimed] = []
     for _ in range(CLAIM_ROUNDS):
-        selected = select(connection, max_tis - len(claimed), slots, policy)
-        if not selected:
-            break
-        won = claim_selected(connection, selected, queued_by)
+        selected, won = claim_round(connection, max_tis - len(claimed), slots, policy, queued_by)
         claimed += won
-        for row in won:
-            if (row.executor or "") in slots:
-                slots[row.executor or ""] -= 1
-        if len(won) == len(selected) or len(claimed) >= max_tis:
+        take_slots(slots, won)
+        if len(won) == selected or len(claimed) >= max_tis:
             break
     return claimed
 
 
+def claim_round(
+    connection: sa.Connection,
+    max_tis: int,
+    executor_slots: Mapping[str, int],
+    policy: str = "strict",
+    queued_by: str | None = None,
+    locked_holders: str = "wait",
+    reach: int = 1,
+) -> tuple[int, list[Claimed]]:
+    """One round of ``claim``: how many were selected, and what of it was claimed.
+
+    Args:
+        reach: how many times ``max_tis`` to select; what lies behind the first ``max_tis`` is tried only if nothing of
+            them can be had.
+    """
+    check_isolation(connection)
+    selected = select(connection, max_tis * reach, executor_slots, policy)
+    for start in range(0, len(selected), max_tis):
+        if won := claim_selected(connection, selected[start : start + max_tis], queued_by, locked_holders):
+            return len(selected), won
+    return len(selected), []
+
+
+def take_slots(executor_slots: dict[str, int], claimed: Sequence[Claimed]) -> None:
+    """Take what was claimed off the executors' free slots."""
+    for row in claimed:
+        if (row.executor or "") in executor_slots:
+            executor_slots[row.executor or ""] -= 1
+
+
+def held_claims(connection: sa.Connection, claimed: Sequence[Claimed]) -> list[Claimed]:
+    """Those of ``claimed`` whose claim token stands in the database: what a commit that was cut off has left."""
+    claims = [(*row.key, row.claim_token.hex) for row in claimed]
+    rows = run(connection, query_for(connection, "selection/held_claims"), claims=claims)
+    found = {row["claim_token"] for row in rows}
+    return [row for row in claimed if row.claim_token in found]
+
+
 def claim_selected(
-    connection: sa.Connection, selected: Sequence[Selected], queued_by: str | None = None
+    connection: sa.Connection, selected: Sequence[Selected], queued_by: str | None = None, locked_holders: str = "wait"
 ) -> list[Claimed]:
     """Lock the holders of ``selected``, check again under the locks, mark queued what still fits, and return that."""
-    run(connection, query_for(connection, "selection/lock_holders"), holders=holders_of(selected))
+    query = query_for(connection, LOCK_QUERIES[locked_holders])
+    claims = lockable_claims(selected, run(connection, query, holders=holders_of(selected)))
+    if not claims:
+        return []
     claim_query = query_for(connection, "selection/claim")
-    rows = run(connection, claim_query, claims=claims_of(selected), queued_by=queued_by)
-    claimed = [Claimed(**row) for row in rows]
+    claimed = [Claimed(**row) for row in run(connection, claim_query, claims=claims, queued_by=queued_by)]
     if claimed and connection.dialect.name == "mysql":
         selection_mysql.mark_queued(connection, claimed)
     return claimed

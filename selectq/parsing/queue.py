@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
-from selectq.database import connect
 from selectq.errors import InvalidParameterError
+from selectq.opening import open_fit
 from selectq.parameters import check_count, check_text
 from selectq.parsing import statements
 from selectq.parsing.checked import check_bundle
@@ -19,7 +20,7 @@ from selectq.parsing.folder import list_folder
 from selectq.parsing.rows import Arrival, ClaimedFile, FileKey, FoundFile, Metrics, Scanned, Waiting
 from selectq.parsing.scan import parts, scan_part
 from selectq.parsing.settings import Settings
-from selectq.transactions import fit, in_transaction
+from selectq.transactions import Transactions
 
 T = TypeVar("T")
 
@@ -31,12 +32,15 @@ class ParseQueue:
         settings: intervals and shares; all who claim from the same tables should have the same.
         claimed_by: name of the processor, kept with what it claims.
         clock: where the time comes from; None = the database's clock, which all processors share. For tests.
-        attempts: how often a transaction is run at most when it meets deadlocks.
+        attempts: how often a transaction is run at most when it meets conflicts or loses its connection.
 
     Raises:
         InvalidParameterError: a parameter is wrong; the message names it.
-        DatabaseUnreachableError, UnsupportedDatabaseError, SchemaVersionError: of any call, from the database.
-        RetriesExhaustedError: of any call: every attempt met a conflict; nothing was committed.
+        UnsupportedDatabaseError, SchemaVersionError: of any call, from the database.
+        DatabaseUnreachableError, DatabaseReadOnlyError, RetriesExhaustedError, StatementCancelledError: of any call, as
+            of ``SchedulerPass``; nothing was committed.
+        CommitUnknownError: of any call that writes: the connection was lost during its commit. All but ``enqueue`` and
+            ``finish`` can be called again; files of a claim that arrived are given back after the timeout.
 
     Example:
         >>> queue = ParseQueue(engine, claimed_by="processor-1")  # doctest: +SKIP
@@ -137,26 +141,30 @@ class ParseQueue:
 
     def now(self) -> datetime:
         """The time that the queue goes by."""
-        return self._now() or self._in_transaction(statements.clock)
+        return self._now() or self._read(statements.clock)
 
     def due(self) -> list[FileKey]:
         """The files that are due to be parsed, whether they wait already or not."""
         now = self._now()
-        return self._in_transaction(lambda connection: statements.due(connection, self.settings, now))
+        return self._read(lambda connection: statements.due(connection, self.settings, now))
 
     def waiting(self, page_size: int = 1000) -> list[Waiting]:
         """What waits, lane by lane in the order of service; at most ``page_size`` of each."""
         now = self._now()
-        return self._in_transaction(lambda connection: statements.waiting(connection, page_size, now))
+        return self._read(lambda connection: statements.waiting(connection, page_size, now))
 
     def metrics(self) -> Metrics:
         """Depths, ages and counts."""
         now = self._now()
-        return self._in_transaction(lambda connection: statements.metrics(connection, now))
+        return self._read(lambda connection: statements.metrics(connection, now))
 
     def _now(self) -> datetime | None:
         return self._clock() if self._clock else None
 
+    def _read(self, work: Callable[[sa.Connection], T]) -> T:
+        with closing(Transactions(partial(open_fit, self.engine), self.attempts)) as transactions:
+            return transactions.read(work)
+
     def _in_transaction(self, work: Callable[[sa.Connection], T]) -> T:
-        with connect(self.engine) as connection:
-            return in_transaction(fit(connection), work, self.attempts)
+        with closing(Transactions(partial(open_fit, self.engine), self.attempts)) as transactions:
+            return transactions.run(work)

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from selectq.catalogue import Query, default_catalogue
-from selectq.claims import claims_of, holders_of
+from selectq.claims import holders_of, lockable_claims
 from selectq.defaults import DEFAULTS, has_default, with_defaults
 from selectq.parameters import check_count, check_executor_slots
 from selectq.rows import Selected
@@ -110,9 +110,11 @@ def values_of_pass(
 
 def of_claims(selected: Sequence[Selected]) -> dict[str, Any]:
     """What a claim passes to its statements."""
-    claims = claims_of(selected)
-    claimed = [(*key, token) for *key, _, token in claims]
-    return {"claims": claims, "claimed": claimed, "holders": holders_of(selected)}
+    holders = holders_of(selected)
+    kinds = {"pool": "pools", "dag_run": "runs", "task": "tasks"}
+    claims = lockable_claims(selected, [{"holder_kind": kind, "locked": holders[name]} for kind, name in kinds.items()])
+    claimed = [(*key, token) for *key, _, token, _, _ in claims]
+    return {"claims": claims, "claimed": claimed, "holders": holders}
 
 
 def utc_now(dialect: str) -> datetime:

@@ -28,6 +28,7 @@ NEW_VERSION = "docs/howto/release-a-query-version.md"
 PARSING = "docs/parsing.md"
 GO_ON_FROM = {
     "README.md": (QUICKSTART,),
+    "docs/howto/run-several-schedulers.md": (QUICKSTART,),
     "docs/howto/why-is-my-task-not-running.md": (QUICKSTART,),
     "docs/how-fast.md": (QUICKSTART,),
     "docs/trigger-rules.md": (QUICKSTART,),

@@ -16,7 +16,6 @@ from selectq import schema
 from selectq.dags import Dag, Group, Task
 from selectq.errors import InvalidParameterError
 from selectq.scheduler_pass import SchedulerPass
-from selectq.upstream import apply
 from tests.world_tables import states
 
 JANUARY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -155,7 +154,7 @@ def test_only_what_is_still_undecided_is_changed(engine: sa.Engine) -> None:
         assert [row.reason for row in decisions if row.task_id == "early"] == ["delay"]
         with engine.begin() as connection:
             connection.execute(sa.update(INSTANCE).where(INSTANCE.c.task_id == "taken").values(state="running"))
-        changed = p._in_transaction(lambda connection: apply(connection, decisions))
+        changed = p._apply(decisions)
     assert sorted((row.task_id, row.state) for row in changed) == [
         (name, "scheduled") for name in ("fresh", "retry", "sensor")
     ]

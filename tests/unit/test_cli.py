@@ -157,7 +157,7 @@ def completions(words: str, word: int) -> list[str]:
 
 
 def test_completion_of_commands_options_and_values() -> None:
-    assert completions("selectq d", 1) == ["demo"]
+    assert completions("selectq d", 1) == ["demo", "doctor"]
     assert {"--db", "--story", "--passes", "--json"} <= set(completions("selectq demo --", 2))
     assert completions("selectq demo --story ", 3) == ["pools", "mapped", "all"]
 

@@ -2,7 +2,8 @@
 -- version: 1
 -- purpose: Lock selected task instances and return those that under the locks still fit, ready to be marked queued.
 -- result: rows, in the order of the claims
--- param claims: json; [[dag_id, run_id, task_id, map_index, pool, claim_token], ...] as selected, in order
+-- param claims: json; [[dag_id, run_id, task_id, map_index, pool, claim_token, pool_locked, task_locked], ...] as
+--   selected, in order, the dag run being locked; the last two: is this holder locked too?
 -- param queued_by: text; name of the scheduler
 -- column dag_id: text
 -- column run_id: text
@@ -19,7 +20,8 @@
 -- locks: the task instances, FOR UPDATE SKIP LOCKED: one that somebody else is changing is left to them
 -- isolation: READ COMMITTED, after selection/lock_holders in the same transaction: it must see what was committed
 --   before those locks were granted. selection/mark_queued follows.
--- limits: as selection/select_executable, except the executors' slots and max_tis, which nobody else uses
+-- limits: as selection/select_executable, except the executors' slots and max_tis, which nobody else uses. What needs
+--   a pool or a task that has a limit and is not locked (it had none a moment ago) is passed over.
 -- server: 8.4
 -- origin: hand-written: there is no UPDATE ... RETURNING here, so selection/mark_queued does the writing
 
@@ -32,7 +34,9 @@ claim AS (
         task_id COLLATE utf8mb4_0900_bin AS task_id,
         map_index,
         pool COLLATE utf8mb4_0900_bin AS pool,
-        claim_token
+        claim_token,
+        pool_locked,
+        task_locked
     FROM JSON_TABLE(:claims, '$[*]' COLUMNS (
         place FOR ORDINALITY,
         dag_id VARCHAR(250) PATH '$[0]',
@@ -40,7 +44,9 @@ claim AS (
         task_id VARCHAR(250) PATH '$[2]',
         map_index INT PATH '$[3]',
         pool VARCHAR(256) PATH '$[4]',
-        claim_token CHAR(32) PATH '$[5]'
+        claim_token CHAR(32) PATH '$[5]',
+        pool_locked BOOLEAN PATH '$[6]',
+        task_locked BOOLEAN PATH '$[7]'
     )) AS j
 ),
 locked AS (
@@ -56,7 +62,9 @@ locked AS (
     STRAIGHT_JOIN dag_run AS r ON r.dag_id = ti.dag_id AND r.run_id = ti.run_id
     STRAIGHT_JOIN dag AS d ON d.dag_id = ti.dag_id
     LEFT JOIN task AS t ON t.dag_id = ti.dag_id AND t.task_id = ti.task_id
-    WHERE ti.state = 'scheduled' AND STRCMP(ti.pool, c.pool) = 0 AND r.state = 'running' AND NOT d.is_paused
+    WHERE
+        ti.state = 'scheduled' AND STRCMP(ti.pool, c.pool) = 0 AND r.state = 'running' AND NOT d.is_paused
+        AND (p.slots = -1 OR c.pool_locked) AND (t.max_active_tis_per_dag IS NULL OR c.task_locked)
     -- More than there can be: a LIMIT keeps MySQL from merging this into each place that reads it.
     LIMIT 1000000
     FOR UPDATE OF ti SKIP LOCKED

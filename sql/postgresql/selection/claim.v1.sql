@@ -2,7 +2,8 @@
 -- version: 1
 -- purpose: Mark selected task instances queued, each under its claim token, if under the locks they still fit.
 -- result: rows, in the order of the claims
--- param claims: json; [[dag_id, run_id, task_id, map_index, pool, claim_token], ...] as selected, in order
+-- param claims: json; [[dag_id, run_id, task_id, map_index, pool, claim_token, pool_locked, task_locked], ...] as
+--   selected, in order, the dag run being locked; the last two: is this holder locked too?
 -- param queued_by: text; name of the scheduler
 -- column dag_id: text
 -- column run_id: text
@@ -19,7 +20,8 @@
 -- locks: the task instances, FOR UPDATE SKIP LOCKED: one that somebody else is changing is left to them
 -- isolation: READ COMMITTED, after selection/lock_holders in the same transaction: it must see what was committed
 --   before those locks were granted
--- limits: as selection/select_executable, except the executors' slots and max_tis, which nobody else uses
+-- limits: as selection/select_executable, except the executors' slots and max_tis, which nobody else uses. What needs
+--   a pool or a task that has a limit and is not locked (it had none a moment ago) is passed over.
 -- server: 15
 -- origin: hand-written: UPDATE ... RETURNING, which MySQL lacks
 
@@ -32,11 +34,13 @@ claim AS (
         j.ids ->> 2 AS task_id,
         CAST(j.ids ->> 3 AS integer) AS map_index,
         j.ids ->> 4 AS pool,
-        CAST(j.ids ->> 5 AS uuid) AS claim_token
+        CAST(j.ids ->> 5 AS uuid) AS claim_token,
+        CAST(j.ids ->> 6 AS boolean) AS pool_locked,
+        CAST(j.ids ->> 7 AS boolean) AS task_locked
     FROM jsonb_array_elements(CAST(:claims AS jsonb)) WITH ORDINALITY AS j (ids, place)
 ),
 locked AS MATERIALIZED (
-    SELECT c.place, c.claim_token, ti.*
+    SELECT c.place, c.claim_token, c.pool_locked, c.task_locked, ti.*
     FROM claim AS c
     CROSS JOIN LATERAL (
         SELECT t.ctid AS ti_at, t.dag_id, t.run_id, t.task_id, t.pool, t.pool_slots
@@ -113,6 +117,8 @@ checked AS MATERIALIZED (
         ) >= 0 AS fits
     FROM candidate AS c
     JOIN pool_room AS p ON p.pool = c.pool
+    WHERE
+        (p.pool_free IS NULL OR c.pool_locked) AND (c.max_active_tis_per_dag IS NULL OR c.task_locked)
     WINDOW
         by_pool AS (PARTITION BY c.pool ORDER BY c.place ROWS UNBOUNDED PRECEDING),
         by_run AS (PARTITION BY c.run_at ORDER BY c.place ROWS UNBOUNDED PRECEDING),

@@ -5,7 +5,7 @@
 -- param holders: json; {"pools": [pool, ...], "runs": [[dag_id, run_id], ...], "tasks": [[dag_id, task_id], ...]} of
 --   the claims: each once, tasks only as far as they have max_active_tis_per_dag
 -- column holder_kind: text; pool, dag_run or task
--- column locked: integer; how many of that kind were locked
+-- column locked: json; which: [pool, ...], [[dag_id, run_id], ...] or [[dag_id, task_id], ...]; NULL = none
 -- locks: FOR NO KEY UPDATE on the pools, then the dag runs, then the tasks of the claims, each in the order of its key.
 --   Pools without a limit and tasks without max_active_tis_per_dag are left alone.
 -- isolation: READ COMMITTED, in a transaction of its own together with selection/claim
@@ -30,35 +30,35 @@ locked_pool AS MATERIALIZED (
     ) AS locked
 ),
 locked_run AS MATERIALIZED (
-    SELECT locked.run_id
+    SELECT locked.dag_id, locked.run_id
     FROM (
         SELECT (j.ids ->> 0) COLLATE "C" AS dag_id, (j.ids ->> 1) COLLATE "C" AS run_id
         FROM jsonb_array_elements(CAST(:holders AS jsonb) -> 'runs') AS j (ids)
         ORDER BY dag_id, run_id
     ) AS c
     CROSS JOIN LATERAL (
-        SELECT r.run_id
+        SELECT r.dag_id, r.run_id
         FROM dag_run AS r
         WHERE r.dag_id = c.dag_id AND r.run_id = c.run_id
         FOR NO KEY UPDATE
     ) AS locked
 ),
 locked_task AS MATERIALIZED (
-    SELECT locked.task_id
+    SELECT locked.dag_id, locked.task_id
     FROM (
         SELECT (j.ids ->> 0) COLLATE "C" AS dag_id, (j.ids ->> 1) COLLATE "C" AS task_id
         FROM jsonb_array_elements(CAST(:holders AS jsonb) -> 'tasks') AS j (ids)
         ORDER BY dag_id, task_id
     ) AS c
     CROSS JOIN LATERAL (
-        SELECT t.task_id
+        SELECT t.dag_id, t.task_id
         FROM task AS t
         WHERE t.dag_id = c.dag_id AND t.task_id = c.task_id AND t.max_active_tis_per_dag IS NOT NULL
         FOR NO KEY UPDATE
     ) AS locked
 )
-SELECT 'pool' AS holder_kind, count(*) AS locked FROM locked_pool
+SELECT 'pool' AS holder_kind, jsonb_agg(pool) AS locked FROM locked_pool
 UNION ALL
-SELECT 'dag_run', count(*) FROM locked_run
+SELECT 'dag_run', jsonb_agg(jsonb_build_array(dag_id, run_id)) FROM locked_run
 UNION ALL
-SELECT 'task', count(*) FROM locked_task
+SELECT 'task', jsonb_agg(jsonb_build_array(dag_id, task_id)) FROM locked_task

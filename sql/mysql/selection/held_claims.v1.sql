@@ -1,0 +1,26 @@
+-- name: selection/held_claims
+-- version: 1
+-- purpose: Which claims stand in the database: what a commit that was cut off has left.
+-- result: rows
+-- param claims: json; [[dag_id, run_id, task_id, map_index, claim_token], ...]
+-- column claim_token: uuid; of a task instance that is still under this claim
+-- locks: none
+-- isolation: any; one statement, one snapshot
+-- limits: none
+-- server: 8.4
+-- origin: hand-written: PostgreSQL reads JSON in another way
+
+SELECT ti.claim_token
+FROM JSON_TABLE(:claims, '$[*]' COLUMNS (
+    dag_id VARCHAR(250) PATH '$[0]',
+    run_id VARCHAR(250) PATH '$[1]',
+    task_id VARCHAR(250) PATH '$[2]',
+    map_index INT PATH '$[3]',
+    claim_token CHAR(32) PATH '$[4]'
+)) AS c
+JOIN task_instance AS ti
+    ON ti.dag_id = c.dag_id COLLATE utf8mb4_0900_bin
+    AND ti.run_id = c.run_id COLLATE utf8mb4_0900_bin
+    AND ti.task_id = c.task_id COLLATE utf8mb4_0900_bin
+    AND ti.map_index = c.map_index
+WHERE ti.claim_token = c.claim_token COLLATE utf8mb4_0900_bin

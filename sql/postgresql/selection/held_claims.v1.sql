@@ -1,0 +1,18 @@
+-- name: selection/held_claims
+-- version: 1
+-- purpose: Which claims stand in the database: what a commit that was cut off has left.
+-- result: rows
+-- param claims: json; [[dag_id, run_id, task_id, map_index, claim_token], ...]
+-- column claim_token: uuid; of a task instance that is still under this claim
+-- locks: none
+-- isolation: any; one statement, one snapshot
+-- limits: none
+-- server: 15
+-- origin: hand-written: MySQL reads JSON in another way
+
+SELECT ti.claim_token
+FROM jsonb_array_elements(CAST(:claims AS jsonb)) AS c (ids)
+JOIN task_instance AS ti
+    ON ti.dag_id = c.ids ->> 0 AND ti.run_id = c.ids ->> 1 AND ti.task_id = c.ids ->> 2
+    AND ti.map_index = CAST(c.ids ->> 3 AS integer)
+WHERE ti.claim_token = CAST(c.ids ->> 4 AS uuid)
