@@ -22,7 +22,7 @@ def sessions(connection: sa.Connection) -> list[int]:
             WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
         """
     else:
-        query = "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()"
+        query = "SELECT id FROM performance_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()"
     return list(connection.execute(sa.text(query)).scalars())
 
 

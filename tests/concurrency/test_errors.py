@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from selectq import schema
 from selectq.database import create_engine
 from selectq.errors import (
     CommitUnknownError,
@@ -22,6 +24,9 @@ from tests.concurrency.test_commit_order import fill, instances, queued, world
 from tests.servers.state import busy_connections
 
 Hook = Callable[[sa.Connection], None]
+
+ti = schema.metadata.tables["task_instance"]
+KEY = (ti.c.dag_id, ti.c.run_id, ti.c.task_id, ti.c.map_index)
 
 
 @contextmanager
@@ -114,6 +119,31 @@ def test_a_commit_whose_answer_got_lost_is_found_out(engine: sa.Engine) -> None:
 
     with at_commit(engine, commit_and_cut), SchedulerPass(engine) as p:
         claimed = p.claim()
+    assert len(claimed) == queued(engine) == 8
+
+
+def test_a_commit_that_the_server_still_works_on_is_waited_for(engine: sa.Engine) -> None:
+    """The client's connection is gone; what it did is committed a moment later, as by a server that is slow."""
+    fill(engine, world(instances()))
+    late: list[threading.Timer] = []
+
+    def go_on_elsewhere(connection: sa.Connection) -> None:
+        claims = connection.execute(sa.select(*KEY, ti.c.claim_token).where(ti.c.state == "queued")).all()
+        kill(connection)
+        other = connection.engine.connect()
+        for *key, token in claims:
+            found = sa.and_(*(column == value for column, value in zip(KEY, key, strict=True)))
+            other.execute(sa.update(ti).where(found).values(state="queued", claim_token=token))
+        late.append(threading.Timer(0.5, commit, [other]))
+        late[0].start()
+
+    def commit(other: sa.Connection) -> None:
+        with other:
+            other.commit()
+
+    with at_commit(engine, go_on_elsewhere), SchedulerPass(engine) as p:
+        claimed = p.claim()
+    late[0].join()
     assert len(claimed) == queued(engine) == 8
 
 

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-from selectq import dags
+from selectq import dags, schema
 from selectq.catalogue import Query, default_catalogue
 from selectq.cli import main
 from selectq.defining import store_dag
@@ -31,7 +32,7 @@ VALUES: dict[str, Any] = {
     "after_run_id": "",
     "after_task_id": "",
     "claimed": [[*key.values(), token] for key, token in zip(KEYS, TOKENS, strict=True)],
-    "claims": [[*key.values(), POOL, token] for key, token in zip(KEYS, TOKENS, strict=True)],
+    "claims": [[*key.values(), POOL, token, True, True] for key, token in zip(KEYS, TOKENS, strict=True)],
     "dag_id": DAG,
     "decisions": [{"dag_id": DAG, "run_id": RUN, "task_id": UP, "map_index": -1, "state": None, "decision": "run"}],
     "depth": 4,
@@ -58,6 +59,7 @@ VALUES: dict[str, Any] = {
 }
 SPECIAL: dict[str, dict[str, Any]] = {
     "selection/blocked_by": {"admitted": [[DAG, RUN, TASK, 0], [DAG, RUN, TASK, 1]]},
+    "selection/held_claims": {"claims": [[DAG, RUN, "active", -1, TOKENS[0]], [DAG, RUN, TASK, 0, TOKENS[1]]]},
 }
 CLOCK = {"queued_dttm"}
 """Columns that tell the time of the statement."""
@@ -80,6 +82,8 @@ def connection(engine: sa.Engine) -> Iterator[sa.Connection]:
     with engine.begin() as filling:
         store(filling, world)
         store_dag(filling, dags.Dag(DAG, tasks, max_active_tasks=3))
+        ti = schema.metadata.tables["task_instance"]
+        filling.execute(sa.update(ti).where(ti.c.state == "running").values(claim_token=UUID(TOKENS[0])))
     with engine.connect() as open_connection:
         yield open_connection
 
@@ -185,4 +189,5 @@ def run_with_defaults(engine: sa.Engine, name: str) -> None:
         done = CliRunner().invoke(main, ["sql", "render", name, "--engine", query.dialect, *given])
         assert done.exit_code == 0, done.output
         rows = run_text(connection, done.stdout).all()
-    assert len(rows) == {"selection/open_pools": 1, "selection/lock_holders": 3}.get(name, 0)
+    always = {"selection/open_pools": 1, "selection/lock_holders": 3, "selection/lock_free_holders": 3}
+    assert len(rows) == always.get(name, 0)

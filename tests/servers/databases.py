@@ -115,7 +115,7 @@ class Databases:
                 return
             # MySQL's DROP waits for open transactions on the database's tables.
             sessions = connection.execute(
-                sa.text("SELECT id FROM information_schema.processlist WHERE db = :db"), {"db": database}
+                sa.text("SELECT id FROM performance_schema.processlist WHERE db = :db"), {"db": database}
             )
             for session in sessions.scalars().all():
                 with suppress(sa.exc.DBAPIError):

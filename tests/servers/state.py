@@ -58,7 +58,7 @@ def busy_connections(connection: sa.Connection) -> int:
     else:
         query = """
             SELECT count(*) FROM information_schema.innodb_trx t
-            JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
+            JOIN performance_schema.processlist p ON p.id = t.trx_mysql_thread_id
             WHERE p.db = DATABASE() AND p.id <> CONNECTION_ID()
         """
     found = connection.scalar(sa.text(query))

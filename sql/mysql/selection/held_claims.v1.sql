@@ -4,8 +4,8 @@
 -- result: rows
 -- param claims: json; [[dag_id, run_id, task_id, map_index, claim_token], ...]
 -- column claim_token: uuid; of a task instance that is still under this claim
--- locks: none
--- isolation: any; one statement, one snapshot
+-- locks: the task instances, FOR SHARE: the server may still be at work on the commit, whose row locks are waited for
+-- isolation: READ COMMITTED: each row is seen as it is once its lock is granted
 -- limits: none
 -- server: 8.4
 -- origin: hand-written: PostgreSQL reads JSON in another way
@@ -24,3 +24,4 @@ JOIN task_instance AS ti
     AND ti.task_id = c.task_id COLLATE utf8mb4_0900_bin
     AND ti.map_index = c.map_index
 WHERE ti.claim_token = c.claim_token COLLATE utf8mb4_0900_bin
+FOR SHARE OF ti
