@@ -36,36 +36,52 @@ def program() -> str:
     return found
 
 
-@contextmanager
-def pgbouncer(url: sa.URL, folder: Path, sessions: int) -> Iterator[sa.URL]:
-    """Run it for the length of a ``with`` block; it opens at most ``sessions`` on the server.
+class Proxy:
+    """A pgbouncer for one server, on a port of its own; it opens at most ``sessions`` on the server.
 
-    Yields:
-        The URL of the same database, through the proxy.
+    Attributes:
+        url: of the same database, through the proxy.
     """
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    config = folder / "pgbouncer.ini"
-    config.write_text(
-        CONFIG.format(
-            host=url.host, port=url.port, user=url.username, password=url.password, own_port=port, sessions=sessions
-        )
-    )
-    command = [program(), str(config)]
-    if os.getuid() == 0:
-        # It refuses root, and "nobody" may not enter a test's folder: so the config comes by a descriptor.
-        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program(), "/dev/stdin"]
-    with (
-        config.open() as text,
-        (folder / "pgbouncer.log").open("w") as log,
-        subprocess.Popen(command, stdin=text, stdout=log, stderr=log, cwd="/") as process,
-    ):
-        try:
-            wait_for(port, process, folder / "pgbouncer.log")
-            yield url.set(host="127.0.0.1", port=port)
-        finally:
-            process.kill()
+
+    def __init__(self, url: sa.URL, folder: Path, sessions: int) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = url.set(host="127.0.0.1", port=self.port)
+        self._config, self._log = folder / "pgbouncer.ini", folder / "pgbouncer.log"
+        self._config.write_text(
+            CONFIG.format(
+                host=url.host, port=url.port, user=url.username, password=url.password, own_port=self.port,
+                sessions=sessions,
+            )
+        )  # fmt: skip
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = [program(), str(self._config)]
+        if os.getuid() == 0:
+            # It refuses root, and "nobody" may not enter a test's folder: so the config comes by a descriptor.
+            command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program(), "/dev/stdin"]
+        with self._config.open() as text, self._log.open("a") as log:
+            self._process = subprocess.Popen(command, stdin=text, stdout=log, stderr=log, cwd="/")
+        wait_for(self.port, self._process, self._log)
+
+    def kill(self) -> None:
+        """All connections through it end at once, in whatever they are doing."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+
+@contextmanager
+def pgbouncer(url: sa.URL, folder: Path, sessions: int) -> Iterator[Proxy]:
+    """Run it for the length of a ``with`` block."""
+    proxy = Proxy(url, folder, sessions)
+    try:
+        proxy.start()
+        yield proxy
+    finally:
+        proxy.kill()
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
