@@ -48,6 +48,7 @@ class Job:
             (``*.broken``).
         kill: chance that a scheduler kills itself before a statement or at the end of a transaction.
         faults: whether errors of selectq are to be expected.
+        scale: how many times as much each transaction takes as in a world of scale 1.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Job:
     seed: int
     kill: float = 0.0
     faults: bool = False
+    scale: int = 1
 
     @property
     def ended(self) -> bool:
@@ -100,7 +102,8 @@ def claim_for_a_while(job: Job, engine: sa.Engine, draw: random.Random) -> None:
     if not hasattr(engine, "is_hooked"):
         hook(job, engine, draw)
     for _ in range(20):
-        with SchedulerPass(engine, max_tis=draw.choice((8, 32, 64)), queued_by=job.name, attempts=20) as p:
+        max_tis = draw.choice((8, 32, 64)) * job.scale
+        with SchedulerPass(engine, max_tis=max_tis, queued_by=job.name, attempts=20) as p:
             claimed = p.claim()
         if claimed:
             job.note("handed", "\n".join(row.claim_token.hex for row in claimed))
@@ -132,9 +135,10 @@ def worker(job: Job) -> None:
 def step(job: Job, engine: sa.Engine, draw: random.Random) -> None:
     [(before, after, _)] = draw.choices(STEPS, [weight for *_, weight in STEPS])
     is_before = ti.c.state.is_(None) if before is None else ti.c.state == before
+    most = draw.choice((8, 32, 64)) * job.scale
     with engine.begin() as connection:
         found = connection.execute(
-            sa.select(*KEY).where(is_before).limit(draw.choice((8, 32, 64))).with_for_update(skip_locked=True)
+            sa.select(*KEY).where(is_before).limit(most).with_for_update(skip_locked=True)
         ).all()
         if found:
             changes: dict[str, Any] = {"state": after}
@@ -155,5 +159,5 @@ def changer(job: Job) -> None:
 
 def change(job: Job, engine: sa.Engine, draw: random.Random) -> None:
     with engine.begin() as connection:
-        connection.execute(change_of_limit(draw))
+        connection.execute(change_of_limit(draw, job.scale))
     time.sleep(draw.uniform(0.02, 0.1))

@@ -26,6 +26,9 @@ PORTS = {"postgresql": 5432, "mysql": 3306}
 RESTART, PAUSE = 0.02, 0.08
 """How often it happens when it is its turn among the faults: about once in 50 s, once in 13 s."""
 
+SCALE = 8
+"""Passes of up to 512, so that 200,000 claims take minutes."""
+
 
 @contextmanager
 def own_server(name: str) -> Iterator[tuple[DbContainer, str]]:
@@ -75,7 +78,7 @@ def main(engines: tuple[str, ...], claims: int, seed: int | None) -> None:
             engine = create_engine(url)
             migrate.upgrade(engine)
             engine.dispose()
-            outcome = Stress(url, claims, drawn, 0.0005, (*faults.ALL, *server_faults(container))).run()
+            outcome = Stress(url, claims, drawn, 0.005, (*faults.ALL, *server_faults(container)), SCALE).run()
         click.echo(
             f"{name}: {outcome.claims:,} claims in {outcome.seconds:.0f} s; {outcome.killed} schedulers killed; "
             f"met: {dict(outcome.trouble)}"

@@ -54,18 +54,21 @@ class Outcome:
 class Stress:
     """Runs in a database with the schema and no rows, and leaves an audit table and triggers in it."""
 
-    def __init__(self, url: str, claims: int, seed: int, kill: float = 0.0, faults: Sequence[Fault] = ()) -> None:
+    def __init__(
+        self, url: str, claims: int, seed: int, kill: float = 0.0, faults: Sequence[Fault] = (), scale: int = 1
+    ) -> None:
         self.url = url
         self.claims = claims
         self.seed = seed
         self.kill = kill
         self.faults = faults
+        self.scale = scale
         self.killed = 0
         self.context = multiprocessing.get_context("forkserver")
         self.context.set_forkserver_preload(["tests.concurrency.processes"])
 
     def run(self) -> Outcome:
-        world = scene.first_world(self.seed)
+        world = scene.first_world(self.seed, self.scale)
         engine = create_engine(self.url)
         try:
             with engine.begin() as connection:
@@ -112,7 +115,7 @@ class Stress:
 
     def start(self, target: Callable[[processes.Job], None], name: str, folder: Path) -> ForkServerProcess:
         kill = self.kill if target is processes.scheduler else 0.0
-        job = processes.Job(name, self.url, folder, self.seed, kill, bool(self.kill or self.faults))
+        job = processes.Job(name, self.url, folder, self.seed, kill, bool(self.kill or self.faults), self.scale)
         process = self.context.Process(target=target, args=(job,), name=name)
         process.start()
         return process
