@@ -25,12 +25,15 @@ def counts(
         InvalidParameterError: a parameter is wrong.
         SchemaVersionError: the tables are missing.
     """
-    rows = run(
-        connection,
-        query_for(connection, "upstream/counts"),
-        runs=as_json(runs),
-        task_ids=None if task_ids is None else list(check_ids("upstream_task_ids", task_ids)),
-    )
+    names = None if task_ids is None else check_ids("upstream_task_ids", task_ids)
+    return counts_of(connection, check_runs(runs), names)
+
+
+def counts_of(
+    connection: sa.Connection, runs: Iterable[RunKey], task_ids: list[str] | None = None
+) -> list[UpstreamCount]:
+    """``counts``, of parameters that were checked already."""
+    rows = run(connection, query_for(connection, "upstream/counts"), runs=as_json(runs), task_ids=task_ids)
     return [UpstreamCount(**row) for row in rows]
 
 
@@ -45,7 +48,7 @@ def upstream_tasks(connection: sa.Connection, dag_id: str, task_id: str) -> list
 
 
 def as_json(runs: Iterable[RunKey]) -> list[dict[str, str]]:
-    return [{"dag_id": dag_id, "run_id": run_id} for dag_id, run_id in check_runs(runs)]
+    return [{"dag_id": dag_id, "run_id": run_id} for dag_id, run_id in runs]
 
 
 def decide(connection: sa.Connection, runs: Iterable[RunKey], waiting: bool = True) -> list[Decision]:
@@ -61,6 +64,11 @@ def decide(connection: sa.Connection, runs: Iterable[RunKey], waiting: bool = Tr
         InvalidParameterError: a parameter is wrong.
         SchemaVersionError: the tables are missing.
     """
+    return decisions_of(connection, check_runs(runs), waiting)
+
+
+def decisions_of(connection: sa.Connection, runs: Iterable[RunKey], waiting: bool = True) -> list[Decision]:
+    """``decide``, of runs that were checked already."""
     wanted = as_json(runs)
     if not wanted:
         return []

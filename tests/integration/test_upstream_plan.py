@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from benchmarks.base_reads import base_reads
-from benchmarks.upstream_workloads import load_mapped, load_runs
+from benchmarks.upstream.workloads import load_mapped, load_runs
 from selectq.executor import query_for
 from selectq.literals import render
 from selectq.upstream import counts, decide
