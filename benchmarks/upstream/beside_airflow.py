@@ -19,7 +19,7 @@ from selectq.rows import Decision, Key, RunKey
 from selectq.scheduler_pass import SchedulerPass
 from selectq.scratch import scratch_database
 
-WARM_UP = 2
+WARM_UP = 4
 OURS_PER_TURN = 3
 """Of selectq's for each of Airflow's, the first of them with the server's caches as Airflow has left them."""
 
