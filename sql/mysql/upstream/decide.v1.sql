@@ -322,7 +322,7 @@ totalled AS (
     FROM evidence AS e
 ),
 judged AS (
-    SELECT
+    SELECT /*+ MERGE(e) */
         e.*,
         CASE
             WHEN e.indirect_bad > 0 THEN 'upstream_failed'
@@ -423,7 +423,7 @@ by_upstreams AS (
     FROM judged AS j
 ),
 decided AS (
-    SELECT
+    SELECT /*+ MERGE(b) */
         b.*,
         CASE
             WHEN b.map_index < 0 AND b.size > 0 THEN 'wait'
