@@ -29,7 +29,9 @@
 -- isolation: any; one statement, one snapshot
 -- limits: none; trigger rules only
 -- server: 8.4
--- origin: hand-written: a table of rules to be read; joins by numbers, for ids can't key a temporary table
+-- origin: hand-written: a table of rules to be read; joins by numbers, for ids can't key a temporary table. The server
+--   plans a CTE anew wherever it is named, with all below it, so each is named as seldom as can be: naming some twice
+--   more made the plan alone take 85 ms instead of 20. MERGE where a step would only be copied
 
 WITH wanted AS (
     SELECT r.dag_id, r.run_id, r.logical_date, j.run_no, DENSE_RANK() OVER (ORDER BY r.dag_id) AS dag_no
@@ -156,13 +158,20 @@ by_all AS (
     FROM seen_by_all
     GROUP BY run_no, task_no
 ),
+looked_at_in_part AS (
+    SELECT /*+ MERGE(l) */
+        l.run_no, l.task_no, l.upstream_no, l.relation, l.is_setup, l.counts_rows, l.own_size, l.around_size,
+        l.width, l.upstream_size
+    FROM looked_at AS l
+    WHERE l.own_size > 0 AND l.is_part AND l.relation <> 'expands'
+),
 placed AS (
     SELECT
         l.run_no, l.task_no, u.map_index, l.upstream_no, l.relation, l.is_setup, l.counts_rows, l.width,
         l.upstream_size, u.map_index * l.around_size DIV l.own_size AS place
     FROM undecided AS u
-    STRAIGHT_JOIN looked_at AS l ON l.run_no = u.run_no AND l.task_no = u.task_no
-    WHERE l.is_part AND l.relation <> 'expands' AND u.map_index >= 0
+    STRAIGHT_JOIN looked_at_in_part AS l ON l.run_no = u.run_no AND l.task_no = u.task_no
+    WHERE u.map_index >= 0
 ),
 part AS (
     SELECT
@@ -174,9 +183,9 @@ part AS (
         COUNT(IF(i.state = 'failed', 1, NULL)) AS failed,
         COUNT(IF(i.state = 'upstream_failed', 1, NULL)) AS upstream_failed,
         COUNT(IF(i.state = 'removed', 1, NULL)) AS removed
-    FROM looked_at AS l
+    FROM looked_at_in_part AS l
     STRAIGHT_JOIN instance AS i ON i.run_no = l.run_no AND i.task_no = l.upstream_no
-    WHERE l.is_part AND l.relation <> 'expands' AND i.map_index >= 0
+    WHERE i.map_index >= 0
     GROUP BY l.run_no, l.task_no, l.upstream_no, place
 ),
 seen_by_one AS (
