@@ -30,8 +30,8 @@
 -- limits: none; trigger rules only
 -- server: 8.4
 -- origin: hand-written: a table of rules to be read; joins by numbers, for ids can't key a temporary table. The server
---   plans a CTE anew wherever it is named, with all below it, so each is named as seldom as can be: naming some twice
---   more made the plan alone take 85 ms instead of 20. MERGE where a step would only be copied
+--   plans a CTE anew wherever it is named, with all below it, so each is named as seldom as can be: planning 306 tables
+--   took 85 ms of each call, planning 112 takes 20. MERGE where a step would only be copied
 
 WITH wanted AS (
     SELECT r.dag_id, r.run_id, r.logical_date, j.run_no, DENSE_RANK() OVER (ORDER BY r.dag_id) AS dag_no
