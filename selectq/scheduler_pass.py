@@ -197,7 +197,7 @@ class SchedulerPass:
             runs: (dag_id, run_id) of each.
         """
         wanted = check_runs(runs)
-        counted = self._read(lambda connection: upstream.counts(connection, wanted))
+        counted = self._read(lambda connection: upstream.counts_of(connection, wanted))
         self._memo.fill(wanted, counted)
 
     def upstream_counts(self, dag_id: str, run_id: str, upstream_task_ids: Collection[str]) -> UpstreamCounts:
@@ -216,8 +216,10 @@ class SchedulerPass:
 
     def decide(self, runs: Iterable[RunKey], waiting: bool = True) -> list[Decision]:
         """What becomes of what is not scheduled yet in these runs; see ``selectq.upstream.decide``."""
-        wanted = check_runs(runs)
-        return self._read(lambda connection: upstream.decide(connection, wanted, waiting))
+        return self._decide(check_runs(runs), waiting)
+
+    def _decide(self, runs: Sequence[RunKey], waiting: bool) -> list[Decision]:
+        return self._read(lambda connection: upstream.decisions_of(connection, runs, waiting))
 
     def apply(self, runs: Iterable[RunKey], most_rounds: int = MOST_ROUNDS) -> Settled:
         """Decide, and put into the states decided, until nothing changes in these runs any more.
@@ -232,7 +234,7 @@ class SchedulerPass:
         return settle(
             check_runs(runs),
             most_rounds,
-            lambda todo: self.decide(todo, waiting=False),
+            lambda todo: self._decide(todo, waiting=False),
             self._apply,
         )
 

@@ -11,6 +11,11 @@ from selectq.executor import query_for, run, run_count
 from selectq.parameters import check_ids, check_runs
 from selectq.rows import Changed, Decision, RunKey, UpstreamCount, key_columns
 
+RUNS_AT_ONCE = 250
+"""Decided in one statement. It holds all their task instances, several times over: 1,000 runs of 100 tasks took more
+than 400 MB on MySQL, which lets all sessions together have 1 GB of temporary tables in memory, and 4 MB a table was
+not enough on PostgreSQL. So what a run costs does not depend on how many are decided."""
+
 
 def counts(
     connection: sa.Connection, runs: Iterable[RunKey], task_ids: Collection[str] | None = None
@@ -25,12 +30,15 @@ def counts(
         InvalidParameterError: a parameter is wrong.
         SchemaVersionError: the tables are missing.
     """
-    rows = run(
-        connection,
-        query_for(connection, "upstream/counts"),
-        runs=as_json(runs),
-        task_ids=None if task_ids is None else list(check_ids("upstream_task_ids", task_ids)),
-    )
+    names = None if task_ids is None else check_ids("upstream_task_ids", task_ids)
+    return counts_of(connection, check_runs(runs), names)
+
+
+def counts_of(
+    connection: sa.Connection, runs: Iterable[RunKey], task_ids: list[str] | None = None
+) -> list[UpstreamCount]:
+    """``counts``, of parameters that were checked already."""
+    rows = run(connection, query_for(connection, "upstream/counts"), runs=as_json(runs), task_ids=task_ids)
     return [UpstreamCount(**row) for row in rows]
 
 
@@ -45,13 +53,14 @@ def upstream_tasks(connection: sa.Connection, dag_id: str, task_id: str) -> list
 
 
 def as_json(runs: Iterable[RunKey]) -> list[dict[str, str]]:
-    return [{"dag_id": dag_id, "run_id": run_id} for dag_id, run_id in check_runs(runs)]
+    return [{"dag_id": dag_id, "run_id": run_id} for dag_id, run_id in runs]
 
 
 def decide(connection: sa.Connection, runs: Iterable[RunKey], waiting: bool = True) -> list[Decision]:
     """What becomes of every task instance of these runs that is not scheduled yet. Changes and locks nothing.
 
     That is: of those in no state, ``up_for_retry`` or ``up_for_reschedule``, if ``selectq.define`` defined their dag.
+    One statement for each ``RUNS_AT_ONCE`` runs.
 
     Args:
         runs: (dag_id, run_id) of each; a run that does not exist has nothing to decide.
@@ -61,12 +70,21 @@ def decide(connection: sa.Connection, runs: Iterable[RunKey], waiting: bool = Tr
         InvalidParameterError: a parameter is wrong.
         SchemaVersionError: the tables are missing.
     """
+    return decisions_of(connection, check_runs(runs), waiting)
+
+
+def decisions_of(connection: sa.Connection, runs: Iterable[RunKey], waiting: bool = True) -> list[Decision]:
+    """``decide``, of runs that were checked already."""
     wanted = as_json(runs)
     if not wanted:
         return []
+    query = query_for(connection, "upstream/decide")
     with without_nested_loops(connection):
-        rows = run(connection, query_for(connection, "upstream/decide"), runs=wanted, waiting=waiting)
-    return [Decision(**row) for row in rows]
+        return [
+            Decision(**row)
+            for start in range(0, len(wanted), RUNS_AT_ONCE)
+            for row in run(connection, query, runs=wanted[start : start + RUNS_AT_ONCE], waiting=waiting)
+        ]
 
 
 def apply(connection: sa.Connection, decisions: Iterable[Decision]) -> list[Changed]:

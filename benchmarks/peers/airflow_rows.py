@@ -15,6 +15,22 @@ ROWS_PER_STEP = 50_000
 DAGS_PER_REQUEST = 20
 TABLES = ("slot_pool", "dag", "dag_version", "serialized_dag", "dag_run", "task_instance")
 CARRIER = '{"__var": {}, "__type": "dict"}'
+TASKS = """
+    SELECT
+        dag_id, task_id, trigger_rule, pool, pool_slots, priority_weight, max_active_tis_per_dag,
+        max_active_tis_per_dagrun
+    FROM task
+    ORDER BY dag_id, task_id
+"""
+EDGES = "SELECT dag_id, upstream_task_id, downstream_task_id FROM task_edge ORDER BY dag_id, upstream_task_id"
+# As many as the longest run of it has.
+LENGTHS = """
+    SELECT t.dag_id, t.task_id, MAX(ti.map_index) + 1 AS length
+    FROM task AS t
+    JOIN task_instance AS ti ON ti.dag_id = t.dag_id AND ti.task_id = t.task_id
+    WHERE t.is_mapped
+    GROUP BY t.dag_id, t.task_id
+"""
 
 Say = Callable[[str], None]
 """Called with what is going on."""
@@ -84,10 +100,15 @@ def schema(connection: sa.Connection) -> str:
 def dags_of(connection: sa.Connection) -> Iterator[dict[str, object]]:
     """Each dag with its tasks, as ``write_dags`` of the peer takes them; a limit that is not set is left out."""
     tasks: dict[str, list[dict[str, object]]] = {}
-    columns = "task_id, pool, pool_slots, priority_weight, max_active_tis_per_dag, max_active_tis_per_dagrun"
-    for row in connection.execute(sa.text(f"SELECT dag_id, {columns} FROM task ORDER BY dag_id, task_id")).mappings():
-        values = {name: value for name, value in row.items() if name != "dag_id" and value is not None}
-        tasks.setdefault(row["dag_id"], []).append(values)
+    upstream: dict[tuple[str, str], list[str]] = {}
+    for row in connection.execute(sa.text(EDGES)):
+        upstream.setdefault((row.dag_id, row.downstream_task_id), []).append(row.upstream_task_id)
+    lengths = {(row.dag_id, row.task_id): row.length for row in connection.execute(sa.text(LENGTHS))}
+    for row in connection.execute(sa.text(TASKS)).mappings():
+        key = row["dag_id"], row["task_id"]
+        values = {**row, "upstream": upstream.get(key), "length": lengths.get(key)}
+        del values["dag_id"]
+        tasks.setdefault(row["dag_id"], []).append({k: value for k, value in values.items() if value is not None})
     for dag in connection.execute(sa.text("SELECT dag_id, max_active_tasks FROM dag ORDER BY dag_id")).mappings():
         yield {**dag, "tasks": tasks.get(dag["dag_id"], [])}
 

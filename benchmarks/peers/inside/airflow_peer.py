@@ -1,4 +1,4 @@
-"""Runs in Airflow's environment: its database, its dags, its own selection of executable task instances."""
+"""Runs in Airflow's environment: its database, its dags, and what its scheduler asks."""
 
 from __future__ import annotations
 
@@ -7,24 +7,10 @@ import time
 from typing import Any
 
 import sqlalchemy as sa
+from airflow_dags import as_dag
+from airflow_rules import schedulable
+from counted import Counted
 from serve import serve
-
-
-class Counted:
-    """Statements that Airflow sends and the rows that come back, while ``on``."""
-
-    def __init__(self, engine: sa.Engine) -> None:
-        self.statements = self.rows = 0
-        self.on = False
-        sa.event.listen(engine, "after_cursor_execute", self._after)
-
-    def _after(self, connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool) -> None:
-        if self.on:
-            self.statements += 1
-            self.rows += max(cursor.rowcount, 0) if cursor.description is not None else 0
-
-    def start(self) -> None:
-        self.statements, self.rows, self.on = 0, 0, True
 
 
 class Airflow:
@@ -32,6 +18,7 @@ class Airflow:
 
     def __init__(self) -> None:
         self.runner: Any = None
+        self.bag: Any = None
         self.counted: Counted | None = None
         self.started: list[Any] = []
 
@@ -83,6 +70,14 @@ class Airflow:
                 session.rollback()
         return {"ms": ms, "keys": keys, "statements": counted.statements, "rows": counted.rows}
 
+    def decide(self, runs: list[list[str]]) -> dict[str, Any]:
+        """What may be scheduled in each of these runs, by its own trigger rules; changes nothing."""
+        from airflow.models.dagbag import DBDagBag
+
+        if self.bag is None:
+            self.bag = DBDagBag()
+        return schedulable(self._counted(), self.bag, runs)
+
     def finish(self) -> None:
         """What the last committed pass has started is done."""
         from airflow.models.taskinstance import TaskInstance
@@ -92,9 +87,15 @@ class Airflow:
             done = sa.update(TaskInstance).where(TaskInstance.id.in_(self.started)).values(state="success")
             session.execute(done.execution_options(synchronize_session=False))
 
-    def _scheduler(self) -> tuple[Any, Counted]:
+    def _counted(self) -> Counted:
+        from airflow import settings
+
         if self.counted is None:
-            from airflow import settings
+            self.counted = Counted(settings.engine)
+        return self.counted
+
+    def _scheduler(self) -> tuple[Any, Counted]:
+        if self.runner is None:
             from airflow.executors.base_executor import BaseExecutor
             from airflow.executors.executor_utils import ExecutorName
             from airflow.jobs.job import Job
@@ -112,18 +113,7 @@ class Airflow:
                 session.flush()
                 session.expunge(job)
             self.runner = SchedulerJobRunner(job=job, executors=[NoExecutor(parallelism=10**9)])
-            self.counted = Counted(settings.engine)
-        return self.runner, self.counted
-
-
-def as_dag(dag_id: str, max_active_tasks: int, tasks: list[dict[str, Any]]) -> Any:
-    from airflow.providers.standard.operators.empty import EmptyOperator
-    from airflow.sdk import DAG
-
-    with DAG(dag_id, schedule=None, max_active_tasks=max_active_tasks, is_paused_upon_creation=False) as dag:
-        for task in tasks:
-            EmptyOperator(weight_rule="absolute", **task)
-    return dag
+        return self.runner, self._counted()
 
 
 if __name__ == "__main__":
@@ -135,5 +125,6 @@ if __name__ == "__main__":
             "write_dags": airflow.write_dags,
             "pass": airflow.start_pass,
             "finish": airflow.finish,
+            "decide": airflow.decide,
         }
     )

@@ -105,17 +105,18 @@ undecided AS MATERIALIZED (
     FROM instance
     WHERE state IS NULL OR state IN ('up_for_retry', 'up_for_reschedule')
 ),
+-- Integers, for the sum of bigints is a numeric, which is slow to reckon with.
 counted AS MATERIALIZED (
     SELECT
         run_no, dag_no, task_no,
-        COUNT(*) AS found,
-        COUNT(*) FILTER (WHERE map_index >= 0 AND map_index < size) AS present,
-        COUNT(*) FILTER (WHERE state = 'success') AS success,
-        COUNT(*) FILTER (WHERE state = 'skipped') AS skipped,
-        COUNT(*) FILTER (WHERE state = 'failed') AS failed,
-        COUNT(*) FILTER (WHERE state = 'upstream_failed') AS upstream_failed,
-        COUNT(*) FILTER (WHERE state = 'removed') AS removed,
-        COUNT(*) FILTER (WHERE map_index < 0) AS placeholders,
+        CAST(COUNT(*) AS integer) AS found,
+        CAST(COUNT(*) FILTER (WHERE map_index >= 0 AND map_index < size) AS integer) AS present,
+        CAST(COUNT(*) FILTER (WHERE state = 'success') AS integer) AS success,
+        CAST(COUNT(*) FILTER (WHERE state = 'skipped') AS integer) AS skipped,
+        CAST(COUNT(*) FILTER (WHERE state = 'failed') AS integer) AS failed,
+        CAST(COUNT(*) FILTER (WHERE state = 'upstream_failed') AS integer) AS upstream_failed,
+        CAST(COUNT(*) FILTER (WHERE state = 'removed') AS integer) AS removed,
+        CAST(COUNT(*) FILTER (WHERE map_index < 0) AS integer) AS placeholders,
         MAX(state) FILTER (WHERE map_index < 0) AS placeholder_state,
         BOOL_OR(state IS NULL OR state IN ('up_for_retry', 'up_for_reschedule')) AS is_open
     FROM instance
@@ -152,13 +153,13 @@ placed AS MATERIALIZED (
 part AS MATERIALIZED (
     SELECT
         l.run_no, l.task_no, l.upstream_no, i.map_index / NULLIF(l.width, 0) AS place,
-        COUNT(*) AS found,
-        COUNT(*) FILTER (WHERE i.map_index < l.upstream_size) AS present,
-        COUNT(*) FILTER (WHERE i.state = 'success') AS success,
-        COUNT(*) FILTER (WHERE i.state = 'skipped') AS skipped,
-        COUNT(*) FILTER (WHERE i.state = 'failed') AS failed,
-        COUNT(*) FILTER (WHERE i.state = 'upstream_failed') AS upstream_failed,
-        COUNT(*) FILTER (WHERE i.state = 'removed') AS removed
+        CAST(COUNT(*) AS integer) AS found,
+        CAST(COUNT(*) FILTER (WHERE i.map_index < l.upstream_size) AS integer) AS present,
+        CAST(COUNT(*) FILTER (WHERE i.state = 'success') AS integer) AS success,
+        CAST(COUNT(*) FILTER (WHERE i.state = 'skipped') AS integer) AS skipped,
+        CAST(COUNT(*) FILTER (WHERE i.state = 'failed') AS integer) AS failed,
+        CAST(COUNT(*) FILTER (WHERE i.state = 'upstream_failed') AS integer) AS upstream_failed,
+        CAST(COUNT(*) FILTER (WHERE i.state = 'removed') AS integer) AS removed
     FROM looked_at AS l
     JOIN instance AS i ON i.run_no = l.run_no AND i.task_no = l.upstream_no
     WHERE l.is_part AND l.relation <> 'expands' AND i.map_index >= 0
@@ -185,7 +186,7 @@ seen AS (
             WHEN NOT l.counts_rows THEN 1
             WHEN c.placeholders > 0 THEN c.placeholders + COALESCE(p.found, 0)
             ELSE
-                GREATEST(LEAST((l.place + 1) * l.width, l.upstream_size) - l.place * l.width, 0)
+                CAST(GREATEST(LEAST((l.place + 1) * l.width, l.upstream_size) - l.place * l.width, 0) AS integer)
                 + COALESCE(p.found - p.present, 0)
         END AS expected,
         COALESCE(p.success, 0) + CASE WHEN c.placeholder_state = 'success' THEN 1 ELSE 0 END AS success,
@@ -328,7 +329,7 @@ evidence AS (
         ON early.run_no = u.run_no AND early.task_no = u.task_no AND early.map_index = u.map_index
     LEFT JOIN past_unmet AS past ON past.run_no = u.run_no AND past.task_no = u.task_no
 ),
-totalled AS MATERIALIZED (
+totalled AS (
     SELECT
         e.*, t.task_id, t.trigger_rule,
         e.map_index < 0 AND t.sized_by IS NOT NULL AS is_placeholder,
@@ -336,8 +337,9 @@ totalled AS MATERIALIZED (
         e.success + e.skipped + e.failed + e.upstream_failed + e.removed AS done
     FROM evidence AS e
     JOIN defined_task AS t ON t.dag_no = e.dag_no AND t.task_no = e.task_no
+    OFFSET 0
 ),
-judged AS MATERIALIZED (
+judged AS (
     SELECT
         e.*,
         CASE
@@ -419,8 +421,9 @@ judged AS MATERIALIZED (
             END
         END AS by_rule
     FROM totalled AS e
+    OFFSET 0
 ),
-by_upstreams AS MATERIALIZED (
+by_upstreams AS (
     SELECT
         j.*,
         CASE
@@ -437,6 +440,7 @@ by_upstreams AS MATERIALIZED (
             ELSE 'rule'
         END AS verdict_reason
     FROM judged AS j
+    OFFSET 0
 ),
 decided AS (
     SELECT
