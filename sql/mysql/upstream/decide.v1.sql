@@ -45,7 +45,7 @@ wanted_dag AS (
     SELECT DISTINCT dag_id, dag_no FROM wanted
 ),
 defined_task AS (
-    SELECT
+    SELECT /*+ INDEX(t PRIMARY) */
         ROW_NUMBER() OVER () AS task_key, d.dag_no, t.dag_id, t.task_id, CRC32(t.task_id) AS hash, t.task_no, t.trigger_rule, t.sized_by,
         t.depends_on_past, t.wait_for_downstream, t.ignore_first_depends_on_past
     FROM wanted_dag AS d
@@ -53,7 +53,7 @@ defined_task AS (
     WHERE t.task_no IS NOT NULL
 ),
 relation AS (
-    SELECT
+    SELECT /*+ INDEX(u PRIMARY) */
         d.dag_no, u.task_no, u.upstream_no, u.relation, u.is_setup, u.upstream_sized_by, u.counts_rows,
         u.common_group_no, u.maps_further
     FROM wanted_dag AS d
@@ -211,7 +211,7 @@ expanded_over AS (
     GROUP BY l.run_no, l.task_no
 ),
 too_early AS (
-    SELECT u.run_no, u.task_no, u.map_index
+    SELECT /*+ INDEX(ti PRIMARY) */ u.run_no, u.task_no, u.map_index
     FROM undecided AS u
     STRAIGHT_JOIN wanted AS w ON w.run_no = u.run_no
     STRAIGHT_JOIN defined_task AS t ON t.dag_no = w.dag_no AND t.task_no = u.task_no
@@ -220,13 +220,12 @@ too_early AS (
     WHERE u.state IN ('up_for_retry', 'up_for_reschedule') AND ti.not_before > UTC_TIMESTAMP(6)
 ),
 run_before AS (
-    SELECT
+    SELECT /*+ INDEX(r ix_dag_run_logical_date) */
         r.dag_id, r.run_id,
         LAG(r.run_id) OVER (PARTITION BY r.dag_id ORDER BY r.logical_date, r.run_id) AS before_id
-    FROM dag_run AS r
-    WHERE
-        r.logical_date IS NOT NULL
-        AND r.dag_id IN (SELECT t.dag_id FROM defined_task AS t WHERE t.depends_on_past)
+    FROM (SELECT DISTINCT t.dag_id FROM defined_task AS t WHERE t.depends_on_past) AS d
+    STRAIGHT_JOIN dag_run AS r ON r.dag_id = d.dag_id
+    WHERE r.logical_date IS NOT NULL
 ),
 past_unmet AS (
     SELECT o.run_no, o.task_no
@@ -238,18 +237,18 @@ past_unmet AS (
         t.depends_on_past AND b.before_id IS NOT NULL
         AND CASE
             WHEN EXISTS (
-                SELECT 1 FROM task_instance AS ti
+                SELECT /*+ INDEX(ti ix_task_instance_upstream) */ 1 FROM task_instance AS ti
                 WHERE ti.dag_id = w.dag_id AND ti.run_id = b.before_id AND ti.task_id = t.task_id
             ) THEN
                 EXISTS (
-                    SELECT 1 FROM task_instance AS ti
+                    SELECT /*+ INDEX(ti ix_task_instance_upstream) */ 1 FROM task_instance AS ti
                     WHERE
                         ti.dag_id = w.dag_id AND ti.run_id = b.before_id AND ti.task_id = t.task_id
                         AND (ti.state IS NULL OR ti.state NOT IN ('success', 'skipped'))
                 )
                 OR t.wait_for_downstream
                 AND EXISTS (
-                    SELECT 1
+                    SELECT /*+ INDEX(ti ix_task_instance_upstream) */ 1
                     FROM relation AS r
                     STRAIGHT_JOIN defined_task AS below ON below.dag_no = r.dag_no AND below.task_no = r.task_no
                     STRAIGHT_JOIN task_instance AS ti
@@ -261,7 +260,7 @@ past_unmet AS (
             ELSE
                 NOT t.ignore_first_depends_on_past
                 OR EXISTS (
-                    SELECT 1
+                    SELECT /*+ INDEX(earlier ix_dag_run_logical_date) INDEX(ti ix_task_instance_upstream) */ 1
                     FROM dag_run AS earlier
                     STRAIGHT_JOIN task_instance AS ti
                         ON ti.dag_id = earlier.dag_id AND ti.run_id = earlier.run_id AND ti.task_id = t.task_id
