@@ -145,7 +145,7 @@ seen AS (
         l.run_no, l.task_no, -2 AS map_index, l.relation, l.is_setup,
         CASE
             WHEN NOT l.counts_rows THEN 1
-            WHEN l.upstream_sized_by IS NULL THEN GREATEST(c.found, 1)
+            WHEN l.upstream_sized_by IS NULL THEN GREATEST(COALESCE(c.found, 0), 1)
             WHEN c.placeholders > 0 THEN c.found
             ELSE GREATEST(COALESCE(c.found, 0) + COALESCE(l.upstream_size, 0) - COALESCE(c.present, 0), 1)
         END AS expected,
@@ -160,7 +160,10 @@ seen AS (
             WHEN NOT l.counts_rows THEN 1
             WHEN c.placeholders > 0 THEN c.placeholders + COALESCE(p.found, 0)
             ELSE
-                GREATEST(LEAST((l.place + 1) * l.width, l.upstream_size) - l.place * l.width, 0)
+                GREATEST(
+                    LEAST((l.place + 1) * l.width, COALESCE(l.upstream_size, (l.place + 1) * l.width))
+                    - l.place * l.width, 0
+                )
                 + COALESCE(p.found - p.present, 0)
         END AS expected,
         COALESCE(p.success, 0) + CASE WHEN c.placeholder_state = 'success' THEN 1 ELSE 0 END AS success,
