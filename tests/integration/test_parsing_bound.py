@@ -29,7 +29,7 @@ GAP = 5
 """Seconds between turns, at most."""
 
 some_histories = settings(
-    max_examples=int(EXAMPLES or 12),
+    max_examples=int(EXAMPLES or 8),
     derandomize="CI" in os.environ and EXAMPLES is None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
