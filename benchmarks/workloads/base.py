@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from benchmarks.bulk import Words
 from benchmarks.workloads import past
+from selectq.plans.states import Call
 from selectq.plans.statistics import refresh_statistics
 
 ROWS_STEP = 1000
@@ -29,6 +30,7 @@ class Workload(ABC):
     """Rows for all tables; the same ones on every engine for the same options."""
 
     name: ClassVar[str]
+    area: ClassVar[str] = "selection"
 
     rows: int = 100_000
     """Scheduled task instances: a multiple of 1,000."""
@@ -63,6 +65,9 @@ class Workload(ABC):
     @abstractmethod
     def pools(self, words: Words) -> Iterator[str]:
         """Statements that fill ``slot_pool``, when it is known what is active in each."""
+
+    def calls(self) -> Sequence[Call]:
+        return ()
 
     def load(self, engine: sa.Engine, progress: Progress | None = None) -> None:
         """Fill selectq's empty tables in one transaction per step, and give the planner fresh statistics."""

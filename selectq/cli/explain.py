@@ -26,7 +26,7 @@ from selectq.cli.sql import catalogue, complete_name
 @param_option()
 @click.option("--version", type=int, help="That version, not the newest.")
 @click.option("--check", is_flag=True, help="Hold the plans of all queries, or of QUERY, against benchmarks/plans.")
-@click.option("--rows", type=int, multiple=True, help="With --check: scheduled rows to load. Repeatable.")
+@click.option("--rows", type=int, multiple=True, help="With --check: rows to load, a multiple of 1,000. Repeatable.")
 @click.option("--update", is_flag=True, help="With --check: write the plans as they are now to benchmarks/plans.")
 @json_option("one object; with --check one per difference")
 @click.pass_context

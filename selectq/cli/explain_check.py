@@ -36,7 +36,7 @@ def check_plans(
         raise QueryNotFoundError(f"no query {name!r}; 'selectq sql list' shows what there is")
     differences: list[Difference] = []
     chosen = sizes or (SIZES if update else SIZES[-1:])
-    workloads = [workload for rows in chosen for workload in checkout.workloads(rows).items()]
+    workloads = [workload for rows in chosen for workload in checkout.workloads(rows).values()]
     with ExitStack() as stack:
         for url in urls or [stack.enter_context(embedded_postgres())]:
             found = check.look(url, wanted, workloads, lambda text: click.echo(text, err=True))

@@ -11,22 +11,29 @@ import sqlalchemy as sa
 from selectq.catalogue import Catalogue, Query
 from selectq.errors import InvalidParameterError
 from selectq.plans.baseline import Baselines, Shape, server_key, shape_of
-from selectq.plans.compare import BIG_TABLE, RULES, Difference, Place, compare, kinds, reads_backlog, waived
+from selectq.plans.compare import RULES, Difference, Place, compare, kinds, reads_backlog, waived
 from selectq.plans.explain import explain, rolled_back
+from selectq.plans.model import Plan
+from selectq.plans.played import played
 from selectq.plans.states import STATES, Workload, loaded_states, tables_of
 from selectq.plans.values import Selecting
 
 Progress = Callable[[str], None]
 
-AREA = "selection/"
+LARGE = {
+    "selection": ("task_instance",),
+    "upstream": ("task_instance",),
+    "parsing": ("dag_file", "parse_request", "parse_payload"),
+}
+"""The tables of each area that no query may read whole."""
 
 
 @dataclass
 class Found:
-    """What a check saw on one server: the shapes of each query by place, and how much waited there.
+    """What a check saw on one server: the shapes of each query by place, and the places.
 
-    ``unexplained`` says why a query could not be explained somewhere: a pass does not run it there, and only a pass
-    can know its parameters.
+    ``unexplained`` says why a query could not be explained somewhere: it is not run there, and only who runs it can
+    know its parameters.
     """
 
     server: str
@@ -38,49 +45,65 @@ class Found:
 def look(
     url: str | sa.URL,
     queries: Iterable[Query],
-    workloads: Iterable[tuple[str, Workload]],
+    workloads: Iterable[Workload],
     progress: Progress = lambda _: None,
 ) -> Found:
-    """Run each query of the server's engine on each workload in each state, in scratch databases on that server.
-
-    Args:
-        workloads: by name.
+    """Run each query of the server's engine on each workload of its area in each state, in scratch databases there.
 
     Raises:
         SelectqError: as ``scratch_database`` and ``explain`` do.
     """
-    # What changes rows comes last: even rolled back, it leaves pages behind that the planner takes into account.
-    wanted = sorted(held(queries), key=lambda query: (query.header["locks"] != "none", query.id))
+    wanted = list(queries)
     found = Found("")
-    for name, workload in workloads:
-        progress(f"loading {name}, {workload.rows:,} rows")
+    for workload in workloads:
+        mine = [query for query in wanted if query.name.startswith(f"{workload.area}/")]
+        if not mine:
+            continue
+        progress(f"loading {workload.name}, {workload.rows:,} rows")
         with loaded_states(url, workload) as engines:
             for state, engine in engines.items():
-                progress(f"{name}, {state} statistics")
+                progress(f"{workload.name}, {state} statistics")
                 with engine.connect() as connection:
                     found.server = server_key(connection)
-                    with rolled_back(connection, read_only=True):
-                        backlog = waiting(connection)
-                        selecting = Selecting(connection, {})
-                    for query in wanted:
-                        if query.dialect != engine.dialect.name:
-                            continue
-                        place = Place(query.id, found.server, name, workload.rows, state, backlog)
-                        try:
-                            explained = explain(connection, query, analyze=True, selecting=selecting)
-                        except InvalidParameterError as error:
-                            found.unexplained[query.id] = str(error)
-                            continue
-                        found.shapes.setdefault(query.id, {})[place.name] = shape_of(explained.plan)
-                        found.places[f"{query.id} {place.name}"] = place
+                    of_engine = [query for query in mine if query.dialect == engine.dialect.name]
+                    all_rows = counted(connection, workload.area)
+                    for query_id, plan in plans(connection, of_engine, workload, found.unexplained):
+                        place = Place(query_id, found.server, workload.name, workload.rows, state, all_rows)
+                        found.shapes.setdefault(query_id, {})[place.name] = shape_of(plan)
+                        found.places[f"{query_id} {place.name}"] = place
     return found
 
 
-def waiting(connection: sa.Connection) -> int:
-    """How many task instances wait."""
-    [table] = [table for table in tables_of(connection.engine) if table.name == BIG_TABLE]
-    count = connection.scalar(sa.select(sa.func.count()).select_from(table).where(table.c.state == "scheduled"))
-    return int(count or 0)
+def counted(connection: sa.Connection, area: str) -> dict[str, int]:
+    """Rows of the large tables of an area; of task instances only those that wait, if a selection looks for these."""
+    found = {}
+    with rolled_back(connection, read_only=True):
+        for table in tables_of(connection.engine):
+            if table.name in LARGE[area]:
+                rows = sa.select(sa.func.count()).select_from(table)
+                if area == "selection":
+                    rows = rows.where(table.c.state == "scheduled")
+                found[table.name] = connection.scalar(rows) or 0
+    return found
+
+
+def plans(
+    connection: sa.Connection, queries: Iterable[Query], workload: Workload, unexplained: dict[str, str]
+) -> Iterator[tuple[str, Plan]]:
+    """Query id and plan of those that can be explained on this workload; why the others can't is noted."""
+    if calls := workload.calls():
+        found = played(connection, queries, calls)
+        unexplained.update((query.id, "no workload runs it") for query in queries if query.id not in found)
+        yield from found.items()
+        return
+    with rolled_back(connection, read_only=True):
+        selecting = Selecting(connection, {})
+    # What changes rows comes last: even rolled back, it leaves pages behind that the planner takes into account.
+    for query in sorted(queries, key=lambda query: (query.header["locks"] != "none", query.id)):
+        try:
+            yield query.id, explain(connection, query, analyze=True, selecting=selecting).plan
+        except InvalidParameterError as error:
+            unexplained[query.id] = str(error)
 
 
 def judge(found: Found, catalogue: Catalogue, folder: Path) -> list[Difference]:
@@ -142,9 +165,4 @@ def update(found: Found, catalogue: Catalogue, folder: Path) -> list[Path]:
 
 def queries_for(server: str, catalogue: Catalogue) -> dict[str, Query]:
     """By id."""
-    return {query.id: query for query in held(catalogue) if query.dialect == server.partition("-")[0]}
-
-
-def held(queries: Iterable[Query]) -> list[Query]:
-    """Those that are held against baselines: the workloads fill only the tables that a selection reads."""
-    return [query for query in queries if query.name.startswith(AREA)]
+    return {query.id: query for query in catalogue if query.dialect == server.partition("-")[0]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -11,7 +11,6 @@ from selectq.plans.states import Workload
 
 HOME = Path(__file__).resolve().parents[2] / "benchmarks"
 BASELINES = HOME / "plans"
-WORKLOADS = ("uniform", "floods")
 
 
 def workloads(rows: int) -> dict[str, Workload]:
@@ -26,8 +25,9 @@ def workloads(rows: int) -> dict[str, Workload]:
             "plans are checked with the workloads and baselines in benchmarks/ of the project: run this in a clone of "
             "it, installed with pip install -e"
         )
-    makers: Mapping[str, Callable[..., Workload]] = import_module("benchmarks.workloads").WORKLOADS
+    makers: Sequence[Callable[..., Workload]] = import_module("benchmarks.plan_workloads").WORKLOADS
     try:
-        return {name: makers[name](rows=rows) for name in WORKLOADS}
+        made = [maker(rows=rows) for maker in makers]
     except ValueError as error:
         raise InvalidParameterError("rows", str(error)) from None
+    return {workload.name: workload for workload in made}

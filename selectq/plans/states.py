@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Protocol
 
@@ -23,13 +23,27 @@ PATIENCE = 50
 """Tenths of a second that other people's transactions may keep VACUUM from its work."""
 
 
+Call = Callable[[sa.Connection], object]
+"""Work in the caller's transaction."""
+
+
 class Workload(Protocol):
-    """Rows that are loaded into empty tables and analysed; ``rows`` of them wait."""
+    """Rows for the queries of an area, such as ``selection``; ``rows`` says how large it is."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def area(self) -> str: ...
 
     @property
     def rows(self) -> int: ...
 
-    def load(self, engine: sa.Engine) -> None: ...
+    def load(self, engine: sa.Engine) -> None:
+        """Fill the empty tables, and analyse them."""
+
+    def calls(self) -> Sequence[Call]:
+        """Work on these rows that runs the queries of the area. Empty for selection: there a pass is followed."""
 
 
 @contextmanager
@@ -91,6 +105,17 @@ def copy(source: sa.Engine, target: sa.Engine) -> None:
             names = [column.name for column in table.columns if column.computed is None]
             chosen = sa.select(*(rows.c[name] for name in names))
             connection.execute(table.insert().from_select(names, chosen, include_defaults=False))
+            count_on(connection, table)
+
+
+def count_on(connection: sa.Connection, table: sa.Table) -> None:
+    """Let the numbers that the database gives go on behind those that were written; MySQL does so by itself."""
+    if connection.dialect.name != "postgresql":
+        return
+    for column in table.columns:
+        if column.identity is not None:
+            numbers = sa.func.pg_get_serial_sequence(table.name, column.name)
+            connection.execute(sa.select(sa.func.setval(numbers, sa.func.max(column))))
 
 
 def tables_of(engine: sa.Engine) -> list[sa.Table]:

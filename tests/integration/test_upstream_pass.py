@@ -252,3 +252,11 @@ def test_two_schedulers_that_expand_and_apply_at_once(engine: sa.Engine) -> None
     assert rows_of(engine) == {**{("m", index): "scheduled" for index in range(40)}, ("after", -1): None}
     with engine.connect() as connection:
         assert connection.scalar(sa.select(sa.func.max(INSTANCE.c.try_number))) == 1
+
+
+def test_an_upstream_that_has_no_row_is_still_to_come(engine: sa.Engine) -> None:
+    selectq.define(engine, Dag("d", [Task("a"), Task("b"), Task("c", ["a", "b"], "all_done")]))
+    put(engine, {("r", "a", -1): "success", ("r", "c", -1): None})
+    with SchedulerPass(engine) as p:
+        [decision] = p.decide([("d", "r")])
+    assert (decision.decision, decision.expected, decision.success) == ("wait", 2, 1)

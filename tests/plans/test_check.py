@@ -19,7 +19,7 @@ from selectq.plans.states import BULK, FRESH, STALE, STATES
 from tests.query_files import put
 
 HEADER = """\
--- name: selection/planted
+-- name: {area}/planted
 -- version: 1
 -- purpose: The first that wait, by priority.
 -- result: rows
@@ -55,16 +55,18 @@ FORGETS_THE_HINT = (
 ROWS = 2000
 
 
-def tree(root: Path, dialect: str, sql: str, waiver: str = "", parameter: str = "max_tis") -> catalogue.Catalogue:
+def tree(
+    root: Path, dialect: str, sql: str, waiver: str = "", parameter: str = "max_tis", area: str = "selection"
+) -> catalogue.Catalogue:
     """A catalogue of one query."""
-    text = HEADER.format(waiver=f"-- plan-waiver: {waiver}\n" if waiver else "", parameter=parameter)
-    put(root, f"{dialect}/selection/planted.v1.sql", text + sql)
+    text = HEADER.format(area=area, waiver=f"-- plan-waiver: {waiver}\n" if waiver else "", parameter=parameter)
+    put(root, f"{dialect}/{area}/planted.v1.sql", text + sql)
     return catalogue.Catalogue.load(root)
 
 
 def looked(engine: sa.Engine, queries: catalogue.Catalogue) -> Found:
     uniform = checkout.workloads(ROWS)["uniform"]
-    return look(engine.url.render_as_string(hide_password=False), queries, [("uniform", uniform)])
+    return look(engine.url.render_as_string(hide_password=False), queries, [uniform])
 
 
 def states(differences: list[Difference], rule: str) -> set[str]:
@@ -120,6 +122,18 @@ def test_a_query_whose_parameters_no_pass_knows_is_found(engine: sa.Engine, tmp_
     assert difference.reason == "param: selection/planted.v1 needs --param NAME=VALUE for: wishes (integer)"
 
 
+def test_a_query_that_the_work_of_its_area_never_runs_is_found(engine: sa.Engine, tmp_path: Path) -> None:
+    queries = tree(tmp_path / "sql", engine.dialect.name, BY_KEY, area="parsing")
+    folder = checkout.workloads(ROWS)["files-due"]
+    found = look(engine.url.render_as_string(hide_password=False), queries, [folder])
+    [difference] = judge(found, queries, tmp_path)
+    assert (difference.query, difference.rule, difference.reason) == (
+        "parsing/planted.v1",
+        "baseline",
+        "no workload runs it",
+    )
+
+
 @pytest.mark.parametrize("engine_name", ["postgresql"])
 def test_statistics_that_a_transaction_of_others_spoils_are_refused(
     engine: sa.Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -155,7 +169,7 @@ def test_the_command(engine: sa.Engine, tmp_path: Path, monkeypatch: pytest.Monk
     assert written.exit_code == 0, written.output
     assert written.stdout == f"written: {file}\n{server}: 6 plans, no differences\n"
     assert set(json.loads(file.read_text())["plans"][0]["rows_at_most"]) <= {
-        f"{name}/{ROWS}/{state}" for name in checkout.WORKLOADS for state in STATES
+        f"{name}/{ROWS}/{state}" for name in ("uniform", "floods") for state in STATES
     }
     same = check(engine, "selection/planted")
     assert (same.exit_code, same.stdout) == (0, f"{server}: 6 plans, no differences\n")
@@ -169,7 +183,7 @@ def test_the_command(engine: sa.Engine, tmp_path: Path, monkeypatch: pytest.Monk
     assert "\n    +Limit\n" in other.stdout
     as_json = [json.loads(line) for line in check(engine, "--json").stdout.splitlines()]
     assert {each["place"] for each in as_json} == {
-        f"{name}/{ROWS}/{state}" for name in checkout.WORKLOADS for state in STATES
+        f"{name}/{ROWS}/{state}" for name in ("uniform", "floods") for state in STATES
     }
     assert "-Unique" in as_json[0]["diff"]
     assert databases(engine) == before

@@ -9,12 +9,12 @@ import pytest
 
 from selectq.catalogue import PlanWaiver, Query
 from selectq.errors import SelectqError
-from selectq.plans.baseline import Baselines, Shape, bound
+from selectq.plans.baseline import ALL_TABLES, Baselines, Shape, bound
 from selectq.plans.check import waived_of
 from selectq.plans.compare import Difference, Place, compare, reads_backlog
 
 INDEX, SEQ = "Index Scan ix_task_instance_selection", "Seq Scan"
-PLACE = Place("selection/claim.v1", "postgresql-18", "floods", 2000, "stale", 2000)
+PLACE = Place("selection/claim.v1", "postgresql-18", "floods", 2000, "stale", {"task_instance": 2000})
 STEPS = ("Limit", f"  {INDEX} on task_instance")
 GOOD = Shape(STEPS, {"task_instance": (INDEX,)}, {"task_instance": 500})
 SORTED = Shape(("Limit", "  Sort", f"    {SEQ} on task_instance"), {"task_instance": (SEQ,)}, {"task_instance": 700})
@@ -58,7 +58,7 @@ def test_no_baseline() -> None:
 def test_reading_the_backlog_is_wrong_whatever_the_baseline_says() -> None:
     assert list(reads_backlog(PLACE, replace(GOOD, rows={"task_instance": 1999}))) == []
     [much] = reads_backlog(PLACE, replace(GOOD, rows={"task_instance": 2000}))
-    assert much.reason == "2,000 rows of task_instance are read, where 2,000 task instances wait"
+    assert much.reason == "2,000 rows of task_instance are read, expected: fewer than 2,000, whatever the baseline says"
     [whole] = reads_backlog(PLACE, SORTED)
     assert whole.reason == "task_instance is read from end to end: Seq Scan"
 
@@ -66,8 +66,26 @@ def test_reading_the_backlog_is_wrong_whatever_the_baseline_says() -> None:
 def test_reading_a_table_of_holders_again_and_again_is_wrong_too() -> None:
     assert list(reads_backlog(PLACE, Shape((), {"dag": (SEQ,)}, {"dag": 99_999}))) == []
     [looped] = reads_backlog(PLACE, Shape((), {"dag": (SEQ,)}, {"dag": 100_000}))
-    assert looped.reason == "100,000 rows of dag are read, where 2,000 task instances wait"
-    assert list(reads_backlog(replace(PLACE, backlog=1_000_000), Shape((), {}, {"dag": 999_999}))) == []
+    assert looped.reason == "100,000 rows of dag are read, expected: fewer than 100,000, whatever the baseline says"
+    large = replace(PLACE, all_rows={"task_instance": 1_000_000})
+    assert list(reads_backlog(large, Shape((), {}, {"dag": 999_999}))) == []
+
+
+def test_each_area_has_its_own_large_tables() -> None:
+    place = replace(PLACE, all_rows={"dag_file": 50, "parse_request": 20})
+    both = Shape((), {"dag_file": (SEQ,), "task_instance": (SEQ,)}, {"dag_file": 49, "parse_request": 20})
+    assert [each.reason.split(":")[0] for each in reads_backlog(place, both)] == [
+        "dag_file is read from end to end",
+        "20 rows of parse_request are read, expected",
+    ]
+
+
+def test_counters_of_a_session_are_held_against_the_baseline_alone() -> None:
+    counted = Shape((), {}, {ALL_TABLES: 10_000_000})
+    assert list(reads_backlog(PLACE, counted)) == []
+    assert reasons(replace(counted, rows={ALL_TABLES: 100}), counted) == [
+        "10,000,000 rows of all tables are read, expected: at most 100"
+    ]
 
 
 def left_with(*waivers: PlanWaiver) -> list[tuple[str, str]]:

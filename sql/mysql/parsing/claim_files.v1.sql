@@ -79,7 +79,11 @@ SELECT
     f.bundle,
     f.path,
     c.lane,
-    EXISTS (SELECT 1 FROM parse_request AS r WHERE r.file_id = f.file_id AND r.taken = FALSE AND r.parse)
+    EXISTS (
+        SELECT /*+ INDEX(r ix_parse_request_file) */ 1
+        FROM parse_request AS r
+        WHERE r.file_id = f.file_id AND r.taken = FALSE AND r.parse
+    )
     OR f.read_at IS NULL
     OR f.last_parse_end <= COALESCE(CAST(:now AS DATETIME(6)), UTC_TIMESTAMP(6))
     - INTERVAL 1000 * :min_interval_ms MICROSECOND

@@ -17,11 +17,10 @@
 
 DELETE f
 FROM dag_file AS f
-LEFT JOIN (
-    SELECT SHA2(t.path, 256) COLLATE utf8mb4_0900_bin AS path_hash
-    FROM JSON_TABLE(:files, '$[*]' COLUMNS (path VARCHAR(2000) PATH '$.path')) AS t
-) AS j ON j.path_hash = f.path_hash
 WHERE
     f.bundle = :bundle AND f.path_hash > :after_hash AND f.path_hash <= :up_to_hash
     AND NOT (f.found_at > :listed_at AND f.found_at <= COALESCE(CAST(:now AS DATETIME(6)), UTC_TIMESTAMP(6)))
-    AND j.path_hash IS NULL
+    AND f.path_hash NOT IN (
+        SELECT /*+ SUBQUERY(MATERIALIZATION) */ SHA2(t.path, 256) COLLATE utf8mb4_0900_bin
+        FROM JSON_TABLE(:files, '$[*]' COLUMNS (path VARCHAR(2000) PATH '$.path')) AS t
+    )

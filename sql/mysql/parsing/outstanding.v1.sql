@@ -8,7 +8,8 @@
 -- limits: none
 -- server: 8.4
 -- origin: hand-written: literals for booleans differ
+-- plan-waiver: files-due: it counts what a refill has just queued
 
-SELECT COUNT(*) AS outstanding
+SELECT /*+ INDEX(parse_request ix_parse_request_outstanding) */ COUNT(*) AS outstanding
 FROM parse_request
-WHERE taken = FALSE AND refill IS NOT NULL
+WHERE taken = FALSE AND refill > 0

@@ -24,7 +24,11 @@ FROM (
         COALESCE(CAST(:now AS DATETIME(6)), UTC_TIMESTAMP(6)) AS enqueued_at
     FROM dag_file AS f
     WHERE
-        NOT EXISTS (SELECT 1 FROM parse_request AS r WHERE r.taken = FALSE AND r.refill IS NOT NULL)
+        NOT EXISTS (
+            SELECT /*+ INDEX(r ix_parse_request_outstanding) */ 1
+            FROM parse_request AS r
+            WHERE r.taken = FALSE AND r.refill > 0
+        )
         AND f.mtime IS NOT NULL
         AND (
             f.read_at IS NULL

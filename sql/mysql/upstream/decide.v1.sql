@@ -47,7 +47,7 @@ wanted_dag AS (
     SELECT DISTINCT dag_id, dag_no FROM wanted
 ),
 defined_task AS (
-    SELECT
+    SELECT /*+ INDEX(t PRIMARY) */
         ROW_NUMBER() OVER () AS task_key, d.dag_no, t.dag_id, t.task_id, CRC32(t.task_id) AS hash, t.task_no,
         t.trigger_rule, t.sized_by, t.depends_on_past, t.wait_for_downstream, t.ignore_first_depends_on_past
     FROM wanted_dag AS d
@@ -55,7 +55,7 @@ defined_task AS (
     WHERE t.task_no IS NOT NULL
 ),
 relation AS (
-    SELECT
+    SELECT /*+ INDEX(u PRIMARY) */
         d.dag_no, u.task_no, u.upstream_no, u.relation, u.is_setup, u.upstream_sized_by, u.counts_rows,
         u.common_group_no, u.maps_further
     FROM wanted_dag AS d
@@ -118,7 +118,7 @@ seen_by_all AS (
         l.run_no, l.task_no, l.relation, l.is_setup, c.placeholder_state,
         CASE
             WHEN NOT l.counts_rows THEN 1
-            WHEN l.upstream_sized_by IS NULL THEN GREATEST(c.found, 1)
+            WHEN l.upstream_sized_by IS NULL THEN GREATEST(COALESCE(c.found, 0), 1)
             WHEN c.placeholders > 0 THEN c.found
             ELSE GREATEST(COALESCE(c.found, 0) + COALESCE(l.upstream_size, 0) - COALESCE(c.present, 0), 1)
         END AS expected,
@@ -195,7 +195,10 @@ seen_by_one AS (
             WHEN NOT l.counts_rows THEN 1
             WHEN c.placeholders > 0 THEN c.placeholders + COALESCE(p.found, 0)
             ELSE
-                GREATEST(LEAST((l.place + 1) * l.width, l.upstream_size) - l.place * l.width, 0)
+                GREATEST(
+                    LEAST((l.place + 1) * l.width, COALESCE(l.upstream_size, (l.place + 1) * l.width))
+                    - l.place * l.width, 0
+                )
                 + COALESCE(p.found - p.present, 0)
         END AS expected,
         COALESCE(p.success, 0) + CASE WHEN c.placeholder_state = 'success' THEN 1 ELSE 0 END AS success,
@@ -240,11 +243,12 @@ past_task AS (
     WHERE depends_on_past
 ),
 run_before AS (
-    SELECT
+    SELECT /*+ INDEX(r ix_dag_run_logical_date) */
         r.dag_id, r.run_id,
         LAG(r.run_id) OVER (PARTITION BY r.dag_id ORDER BY r.logical_date, r.run_id) AS before_id
-    FROM dag_run AS r
-    WHERE r.logical_date IS NOT NULL AND r.dag_id IN (SELECT t.dag_id FROM past_task AS t)
+    FROM (SELECT DISTINCT dag_id FROM past_task) AS d
+    STRAIGHT_JOIN dag_run AS r ON r.dag_id = d.dag_id
+    WHERE r.logical_date IS NOT NULL
 ),
 past_unmet AS (
     SELECT w.run_no, t.task_no
@@ -255,18 +259,18 @@ past_unmet AS (
         b.before_id IS NOT NULL
         AND CASE
             WHEN EXISTS (
-                SELECT 1 FROM task_instance AS ti
+                SELECT /*+ INDEX(ti ix_task_instance_upstream) */ 1 FROM task_instance AS ti
                 WHERE ti.dag_id = w.dag_id AND ti.run_id = b.before_id AND ti.task_id = t.task_id
             ) THEN
                 EXISTS (
-                    SELECT 1 FROM task_instance AS ti
+                    SELECT /*+ INDEX(ti ix_task_instance_upstream) */ 1 FROM task_instance AS ti
                     WHERE
                         ti.dag_id = w.dag_id AND ti.run_id = b.before_id AND ti.task_id = t.task_id
                         AND (ti.state IS NULL OR ti.state NOT IN ('success', 'skipped'))
                 )
                 OR t.wait_for_downstream
                 AND EXISTS (
-                    SELECT 1
+                    SELECT /*+ INDEX(r PRIMARY) INDEX(ti ix_task_instance_upstream) */ 1
                     FROM task_upstream AS r
                     STRAIGHT_JOIN task AS below ON below.dag_id = r.dag_id AND below.task_no = r.task_no
                     STRAIGHT_JOIN task_instance AS ti
@@ -278,7 +282,7 @@ past_unmet AS (
             ELSE
                 NOT t.ignore_first_depends_on_past
                 OR EXISTS (
-                    SELECT 1
+                    SELECT /*+ INDEX(earlier ix_dag_run_logical_date) INDEX(ti ix_task_instance_upstream) */ 1
                     FROM dag_run AS earlier
                     STRAIGHT_JOIN task_instance AS ti
                         ON ti.dag_id = earlier.dag_id AND ti.run_id = earlier.run_id AND ti.task_id = t.task_id

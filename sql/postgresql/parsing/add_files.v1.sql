@@ -19,10 +19,10 @@ SELECT DISTINCT ON (bundle, path)
     j.mtime,
     j.digest
 FROM jsonb_to_recordset(CAST(:files AS jsonb)) AS j (bundle text, path text, mtime timestamptz, digest text)
-WHERE NOT EXISTS (
-    SELECT 1
+WHERE (
+    SELECT f.file_id
     FROM dag_file AS f
     WHERE f.bundle = j.bundle AND f.path_hash = encode(sha256(convert_to(j.path, 'UTF8')), 'hex')
-)
+) IS NULL
 ORDER BY bundle, path
 ON CONFLICT (bundle, path_hash) DO NOTHING

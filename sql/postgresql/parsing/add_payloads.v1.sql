@@ -15,5 +15,10 @@ SELECT r.request_id, j.kind, j.payload
 FROM ROWS FROM (
     jsonb_to_recordset(CAST(:payloads AS jsonb)) AS (file_id bigint, lane text, kind text, payload text)
 ) WITH ORDINALITY AS j (file_id, lane, kind, payload, place)
-JOIN parse_request AS r ON r.file_id = j.file_id AND r.lane = j.lane AND NOT r.taken
+CROSS JOIN LATERAL (
+    SELECT request_id
+    FROM parse_request
+    WHERE parse_request.file_id = j.file_id AND parse_request.lane = j.lane AND NOT parse_request.taken
+    OFFSET 0
+) AS r
 ORDER BY j.place

@@ -28,7 +28,9 @@ SELECT
     coalesce(CAST(:now AS timestamptz), statement_timestamp()),
     a.arrivals - 1
 FROM arrival AS a
-JOIN dag_file AS f ON f.file_id = a.file_id
+CROSS JOIN LATERAL (
+    SELECT last_parse_end FROM dag_file WHERE dag_file.file_id = a.file_id OFFSET 0
+) AS f
 ORDER BY a.place
 ON CONFLICT (file_id, lane, taken) DO UPDATE
 SET merged = parse_request.merged + excluded.merged + 1

@@ -13,14 +13,14 @@
 -- server: 15
 -- origin: hand-written: each engine takes a list apart in its own way
 
-WITH wanted AS (
-    SELECT CAST(i.file_id AS bigint) AS file_id, l.lane, l.taken
-    FROM jsonb_array_elements_text(CAST(:file_ids AS jsonb)) AS i (file_id)
-    CROSS JOIN (VALUES ('requested', TRUE), ('priority', TRUE), ('standard', TRUE)) AS l (lane, taken)
-)
 SELECT r.file_id, p.kind, p.payload
-FROM wanted AS w
-JOIN parse_request AS r ON r.file_id = w.file_id AND r.lane = w.lane AND r.taken = w.taken
+FROM jsonb_array_elements_text(CAST(:file_ids AS jsonb)) AS i (file_id)
+CROSS JOIN LATERAL (
+    SELECT file_id, request_id
+    FROM parse_request
+    WHERE parse_request.file_id = CAST(i.file_id AS bigint) AND parse_request.taken
+    OFFSET 0
+) AS r
 CROSS JOIN LATERAL (
     SELECT q.payload_id, q.kind, q.payload
     FROM parse_payload AS q

@@ -44,4 +44,4 @@ CROSS JOIN LATERAL (
     WHERE r.file_id = j.file_id AND r.taken
 ) AS t
 CROSS JOIN clock AS c
-WHERE f.file_id = j.file_id
+WHERE f.file_id = j.file_id AND f.file_id = any(array(SELECT file_id FROM result))

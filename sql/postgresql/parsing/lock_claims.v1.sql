@@ -10,8 +10,13 @@
 -- server: 15
 -- origin: hand-written: each engine takes a list apart in its own way
 
+WITH claim AS (
+    SELECT j.file_id, j.claim_token
+    FROM jsonb_to_recordset(CAST(:claims AS jsonb)) AS j (file_id bigint, claim_token uuid)
+)
 SELECT f.file_id
-FROM jsonb_to_recordset(CAST(:claims AS jsonb)) AS j (file_id bigint, claim_token uuid)
-JOIN dag_file AS f ON f.file_id = j.file_id AND f.claim_token = j.claim_token
+FROM claim AS c
+JOIN dag_file AS f ON f.file_id = c.file_id AND f.claim_token = c.claim_token
+WHERE f.file_id = any(array(SELECT file_id FROM claim))
 ORDER BY f.file_id
 FOR NO KEY UPDATE OF f

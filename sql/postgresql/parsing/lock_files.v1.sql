@@ -15,9 +15,16 @@
 WITH named AS (
     SELECT DISTINCT j.bundle, encode(sha256(convert_to(j.path, 'UTF8')), 'hex') AS path_hash
     FROM jsonb_to_recordset(CAST(:files AS jsonb)) AS j (bundle text, path text)
+),
+known AS (
+    SELECT k.file_id
+    FROM named AS n
+    CROSS JOIN LATERAL (
+        SELECT file_id FROM dag_file WHERE dag_file.bundle = n.bundle AND dag_file.path_hash = n.path_hash OFFSET 0
+    ) AS k
 )
 SELECT f.file_id, f.bundle, f.path
-FROM named AS n
-JOIN dag_file AS f ON f.bundle = n.bundle AND f.path_hash = n.path_hash
+FROM dag_file AS f
+WHERE f.file_id = any(array(SELECT file_id FROM known))
 ORDER BY f.file_id
-FOR NO KEY UPDATE OF f
+FOR NO KEY UPDATE

@@ -10,18 +10,23 @@
 -- server: 15
 -- origin: hand-written: UPDATE ... FROM, which MySQL words as a join
 
-WITH wanted AS (
-    SELECT CAST(i.file_id AS bigint) AS file_id, l.lane, l.taken
-    FROM jsonb_array_elements_text(CAST(:file_ids AS jsonb)) AS i (file_id)
-    CROSS JOIN (VALUES ('requested', TRUE), ('priority', TRUE), ('standard', TRUE)) AS l (lane, taken)
-),
-moved AS (
+WITH moved AS (
     SELECT t.request_id AS taken_id, n.request_id AS waiting_id
-    FROM wanted AS w
-    JOIN parse_request AS t ON t.file_id = w.file_id AND t.lane = w.lane AND t.taken = w.taken
-    JOIN parse_request AS n ON n.file_id = w.file_id AND n.lane = w.lane AND n.taken <> w.taken
+    FROM jsonb_array_elements_text(CAST(:file_ids AS jsonb)) AS i (file_id)
+    CROSS JOIN LATERAL (
+        SELECT file_id, lane, request_id
+        FROM parse_request
+        WHERE parse_request.file_id = CAST(i.file_id AS bigint) AND parse_request.taken
+        OFFSET 0
+    ) AS t
+    CROSS JOIN LATERAL (
+        SELECT request_id
+        FROM parse_request
+        WHERE parse_request.file_id = t.file_id AND parse_request.lane = t.lane AND NOT parse_request.taken
+        OFFSET 0
+    ) AS n
 )
 UPDATE parse_payload AS p
 SET request_id = m.waiting_id
 FROM moved AS m
-WHERE p.request_id = m.taken_id
+WHERE p.request_id = m.taken_id AND p.request_id = any(array(SELECT taken_id FROM moved))

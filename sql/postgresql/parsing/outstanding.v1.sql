@@ -8,6 +8,7 @@
 -- limits: none
 -- server: 15
 -- origin: hand-written: literals for booleans differ
+-- plan-waiver: files-due: it counts what a refill has just queued
 
 SELECT count(*) AS outstanding
 FROM parse_request

@@ -10,15 +10,15 @@
 -- server: 15
 -- origin: hand-written: an upsert, which each engine words in its own way
 
-WITH wanted AS (
-    SELECT CAST(i.file_id AS bigint) AS file_id, l.lane, l.taken
-    FROM jsonb_array_elements_text(CAST(:file_ids AS jsonb)) AS i (file_id)
-    CROSS JOIN (VALUES ('requested', TRUE), ('priority', TRUE), ('standard', TRUE)) AS l (lane, taken)
-)
 INSERT INTO parse_request (file_id, lane, line, kind, parse, refill, enqueued_at, merged)
 SELECT r.file_id, r.lane, 1, r.kind, r.parse, r.refill, r.enqueued_at, r.merged
-FROM wanted AS w
-JOIN parse_request AS r ON r.file_id = w.file_id AND r.lane = w.lane AND r.taken = w.taken
+FROM jsonb_array_elements_text(CAST(:file_ids AS jsonb)) AS i (file_id)
+CROSS JOIN LATERAL (
+    SELECT request_id, file_id, lane, kind, parse, refill, enqueued_at, merged
+    FROM parse_request
+    WHERE parse_request.file_id = CAST(i.file_id AS bigint) AND parse_request.taken
+    OFFSET 0
+) AS r
 ORDER BY r.request_id
 ON CONFLICT (file_id, lane, taken) DO UPDATE
 SET

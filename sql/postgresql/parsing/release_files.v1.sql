@@ -18,4 +18,4 @@ SET
     claimed_by = NULL,
     claim_parses = NULL,
     given_back = f.given_back + :given_back
-WHERE f.file_id IN (SELECT CAST(e AS bigint) FROM jsonb_array_elements_text(CAST(:file_ids AS jsonb)) AS e)
+WHERE f.file_id = any(array(SELECT CAST(e AS bigint) FROM jsonb_array_elements_text(CAST(:file_ids AS jsonb)) AS e))

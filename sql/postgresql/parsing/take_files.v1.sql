@@ -12,6 +12,10 @@
 -- server: 15
 -- origin: hand-written: UPDATE ... FROM, which MySQL words as a join
 
+WITH claim AS (
+    SELECT j.file_id, j.claim_token, j.parse
+    FROM jsonb_to_recordset(CAST(:claims AS jsonb)) AS j (file_id bigint, claim_token uuid, parse boolean)
+)
 UPDATE dag_file AS f
 SET
     claim_token = j.claim_token,
@@ -20,5 +24,5 @@ SET
     claim_parses = j.parse,
     parsed_mtime = CASE WHEN j.parse THEN f.mtime ELSE f.parsed_mtime END,
     parsed_digest = CASE WHEN j.parse THEN f.digest ELSE f.parsed_digest END
-FROM jsonb_to_recordset(CAST(:claims AS jsonb)) AS j (file_id bigint, claim_token uuid, parse boolean)
-WHERE f.file_id = j.file_id AND f.claimed_at IS NULL
+FROM claim AS j
+WHERE f.file_id = j.file_id AND f.file_id = any(array(SELECT file_id FROM claim)) AND f.claimed_at IS NULL

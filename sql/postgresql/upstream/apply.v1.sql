@@ -21,13 +21,25 @@ WITH decision AS (
         dag_id text, run_id text, task_id text, map_index integer, state text, decision text
     )
 ),
+running_run AS MATERIALIZED (
+    SELECT r.dag_id, r.run_id
+    FROM (SELECT DISTINCT dag_id, run_id FROM decision) AS d
+    CROSS JOIN LATERAL (
+        -- The first from there on: only the primary key gives that without reading the other runs of the dag.
+        SELECT dag_id, run_id, state FROM dag_run
+        WHERE (dag_run.dag_id, dag_run.run_id) >= (d.dag_id, d.run_id)
+        ORDER BY dag_run.dag_id, dag_run.run_id
+        LIMIT 1
+    ) AS r
+    WHERE r.dag_id = d.dag_id AND r.run_id = d.run_id AND r.state = 'running'
+),
 unchanged AS MATERIALIZED (
     SELECT ti.dag_id, ti.run_id, ti.task_id, ti.map_index, d.decision
     FROM decision AS d
     JOIN task_instance AS ti
         ON ti.dag_id = d.dag_id AND ti.run_id = d.run_id AND ti.task_id = d.task_id AND ti.map_index = d.map_index
-    JOIN dag_run AS r ON r.dag_id = ti.dag_id AND r.run_id = ti.run_id
-    WHERE ti.state IS NOT DISTINCT FROM d.state AND r.state = 'running'
+    JOIN running_run AS r ON r.dag_id = ti.dag_id AND r.run_id = ti.run_id
+    WHERE ti.state IS NOT DISTINCT FROM d.state
     ORDER BY ti.dag_id, ti.run_id, ti.task_id, ti.map_index
     FOR UPDATE OF ti SKIP LOCKED
 ),

@@ -38,8 +38,15 @@ WITH wanted AS MATERIALIZED (
         jsonb_to_recordset(CAST(:runs AS jsonb)) AS (dag_id text, run_id text)
     ) WITH ORDINALITY AS j (dag_id, run_id, run_no)
     CROSS JOIN LATERAL (
-        SELECT dag_id, run_id, logical_date FROM dag_run
-        WHERE dag_run.dag_id = j.dag_id AND dag_run.run_id = j.run_id
+        -- The first from there on: only the primary key gives that without reading the other runs of the dag.
+        SELECT f.dag_id, f.run_id, f.logical_date
+        FROM (
+            SELECT dag_id, run_id, logical_date FROM dag_run
+            WHERE (dag_run.dag_id, dag_run.run_id) >= (j.dag_id, j.run_id)
+            ORDER BY dag_run.dag_id, dag_run.run_id
+            LIMIT 1
+        ) AS f
+        WHERE f.dag_id = j.dag_id AND f.run_id = j.run_id
         OFFSET 0
     ) AS r
 ),
@@ -251,10 +258,12 @@ run_before AS (
     SELECT
         r.dag_id, r.run_id,
         LAG(r.run_id) OVER (PARTITION BY r.dag_id ORDER BY r.logical_date, r.run_id) AS before_id
-    FROM dag_run AS r
-    WHERE
-        r.logical_date IS NOT NULL
-        AND r.dag_id IN (SELECT t.dag_id FROM defined_task AS t WHERE t.depends_on_past)
+    FROM (SELECT DISTINCT t.dag_id FROM defined_task AS t WHERE t.depends_on_past) AS d
+    CROSS JOIN LATERAL (
+        SELECT dag_id, run_id, logical_date FROM dag_run
+        WHERE dag_run.dag_id = d.dag_id AND dag_run.logical_date IS NOT NULL
+        OFFSET 0
+    ) AS r
 ),
 past_unmet AS MATERIALIZED (
     SELECT o.run_no, o.task_no

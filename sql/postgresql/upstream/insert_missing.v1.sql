@@ -24,9 +24,16 @@ JOIN dag_run AS r ON r.dag_id = t.dag_id AND r.run_id = :run_id
 CROSS JOIN LATERAL generate_series(
     CASE WHEN j.size = 0 THEN -1 ELSE 0 END, j.size - 1
 ) AS p (map_index)
-WHERE NOT EXISTS (
-    SELECT 1 FROM task_instance AS there
-    WHERE
-        there.dag_id = t.dag_id AND there.run_id = r.run_id AND there.task_id = t.task_id
-        AND there.map_index IN (p.map_index, -1)
-)
+WHERE
+    (
+        SELECT there.map_index FROM task_instance AS there
+        WHERE
+            there.dag_id = t.dag_id AND there.run_id = r.run_id AND there.task_id = t.task_id
+            AND there.map_index = p.map_index
+    ) IS NULL
+    AND (
+        SELECT placeholder.map_index FROM task_instance AS placeholder
+        WHERE
+            placeholder.dag_id = t.dag_id AND placeholder.run_id = r.run_id AND placeholder.task_id = t.task_id
+            AND placeholder.map_index = -1
+    ) IS NULL
