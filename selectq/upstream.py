@@ -11,11 +11,6 @@ from selectq.executor import query_for, run, run_count
 from selectq.parameters import check_ids, check_runs
 from selectq.rows import Changed, Decision, RunKey, UpstreamCount, key_columns
 
-RUNS_AT_ONCE = 250
-"""Decided in one statement. It holds all their task instances, several times over: 1,000 runs of 100 tasks took more
-than 400 MB on MySQL, which lets all sessions together have 1 GB of temporary tables in memory, and 4 MB a table was
-not enough on PostgreSQL. So what a run costs does not depend on how many are decided."""
-
 
 def counts(
     connection: sa.Connection, runs: Iterable[RunKey], task_ids: Collection[str] | None = None
@@ -60,7 +55,7 @@ def decide(connection: sa.Connection, runs: Iterable[RunKey], waiting: bool = Tr
     """What becomes of every task instance of these runs that is not scheduled yet. Changes and locks nothing.
 
     That is: of those in no state, ``up_for_retry`` or ``up_for_reschedule``, if ``selectq.define`` defined their dag.
-    One statement for each ``RUNS_AT_ONCE`` runs.
+    One statement, however many runs.
 
     Args:
         runs: (dag_id, run_id) of each; a run that does not exist has nothing to decide.
@@ -78,13 +73,9 @@ def decisions_of(connection: sa.Connection, runs: Iterable[RunKey], waiting: boo
     wanted = as_json(runs)
     if not wanted:
         return []
-    query = query_for(connection, "upstream/decide")
     with without_nested_loops(connection):
-        return [
-            Decision(**row)
-            for start in range(0, len(wanted), RUNS_AT_ONCE)
-            for row in run(connection, query, runs=wanted[start : start + RUNS_AT_ONCE], waiting=waiting)
-        ]
+        rows = run(connection, query_for(connection, "upstream/decide"), runs=wanted, waiting=waiting)
+    return [Decision(**row) for row in rows]
 
 
 def apply(connection: sa.Connection, decisions: Iterable[Decision]) -> list[Changed]:

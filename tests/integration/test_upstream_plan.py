@@ -9,8 +9,7 @@ import sqlalchemy as sa
 
 from benchmarks.base_reads import base_reads
 from benchmarks.reads import recorded
-from benchmarks.upstream.workloads import ALL_RULES, MIXED, load_mapped, load_runs
-from selectq import upstream
+from benchmarks.upstream.workloads import load_mapped, load_runs
 from selectq.executor import query_for
 from selectq.literals import render
 from selectq.scheduler_pass import SchedulerPass
@@ -42,18 +41,8 @@ def test_a_large_mapped_upstream_is_counted_once_for_all_its_downstreams(engine:
         assert base_reads(connection, lambda: decide(connection, runs)) <= 1.5 * instances(connection)
 
 
-def test_many_runs_are_decided_piece_by_piece(engine: sa.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = load_runs(engine, dags=3, runs=4, tasks=20, rules=ALL_RULES, outcomes=MIXED)
-    with engine.connect() as connection:
-        at_once = decide(connection, reversed(runs))
-        monkeypatch.setattr(upstream, "RUNS_AT_ONCE", 5)
-        with recorded(engine) as statements:
-            assert decide(connection, reversed(runs)) == at_once
-        assert [one.query for one in statements if one.query != "other"] == ["upstream/decide.v1"] * 3
-
-
-def test_two_hundred_runs_take_one_statement(engine: sa.Engine) -> None:
-    runs = load_runs(engine, dags=4, runs=50, tasks=5)
+def test_many_runs_take_one_statement(engine: sa.Engine) -> None:
+    runs = load_runs(engine, dags=4, runs=250, tasks=5)
     with SchedulerPass(engine) as p, recorded(engine) as statements:
         assert p.decide(runs)
     assert [one.query for one in statements if one.query != "other"] == ["upstream/decide.v1"]
