@@ -331,8 +331,6 @@ ahead AS (
 
 admitted AS (
     SELECT
-        CRC32(CONCAT_WS('/', dag_id, run_id)) AS run_hash,
-        CRC32(CONCAT_WS('/', dag_id, task_id)) AS task_hash,
         dag_id COLLATE utf8mb4_0900_bin AS dag_id,
         run_id COLLATE utf8mb4_0900_bin AS run_id,
         task_id COLLATE utf8mb4_0900_bin AS task_id
@@ -341,6 +339,22 @@ admitted AS (
         run_id VARCHAR(250) PATH '$[1]',
         task_id VARCHAR(250) PATH '$[2]'
     )) AS j
+),
+-- MySQL can't key a temporary table by ids this long, so these are looked up by a short hash; STRCMP compares the ids.
+admitted_in_run AS (
+    SELECT CRC32(CONCAT_WS('/', dag_id, run_id)) AS hash, dag_id, run_id, COUNT(*) AS admitted
+    FROM admitted
+    GROUP BY dag_id, run_id
+),
+admitted_of_task AS (
+    SELECT CRC32(CONCAT_WS('/', dag_id, task_id)) AS hash, dag_id, task_id, COUNT(*) AS admitted
+    FROM admitted
+    GROUP BY dag_id, task_id
+),
+admitted_of_task_in_run AS (
+    SELECT CRC32(CONCAT_WS('/', dag_id, run_id, task_id)) AS hash, dag_id, run_id, task_id, COUNT(*) AS admitted
+    FROM admitted
+    GROUP BY dag_id, run_id, task_id
 ),
 
 -- 2. Of the rows of one pool, one task in a run, or one run, only so many are kept as its limit could start, and some
@@ -371,27 +385,20 @@ with_task AS (
             SELECT /*+ INDEX(ti ix_task_instance_holders) */ COUNT(*)
             FROM task_instance AS ti
             WHERE ti.active = 1 AND ti.dag_id = l.dag_id AND ti.task_id = l.task_id
-        ) - (
-            SELECT COUNT(*)
-            FROM admitted AS a
-            WHERE
-                a.task_hash = CRC32(CONCAT_WS('/', l.dag_id, l.task_id))
-                AND STRCMP(a.dag_id, l.dag_id) = 0 AND STRCMP(a.task_id, l.task_id) = 0
-        ))) OVER by_task AS task_free,
+        ) - COALESCE(a.admitted, 0))) OVER by_task AS task_free,
         SUM(IF(t.max_active_tis_per_dagrun IS NULL, NULL, t.max_active_tis_per_dagrun - (
             SELECT /*+ INDEX(ti ix_task_instance_holders) */ COUNT(*)
             FROM task_instance AS ti
             WHERE ti.active = 1 AND ti.dag_id = l.dag_id AND ti.run_id = l.run_id AND ti.task_id = l.task_id
-        ) - (
-            SELECT COUNT(*)
-            FROM admitted AS a
-            WHERE
-                a.run_hash = CRC32(CONCAT_WS('/', l.dag_id, l.run_id))
-                AND STRCMP(a.dag_id, l.dag_id) = 0 AND STRCMP(a.run_id, l.run_id) = 0
-                AND STRCMP(a.task_id, l.task_id) = 0
-        ))) OVER by_task AS task_in_run_free
+        ) - COALESCE(b.admitted, 0))) OVER by_task AS task_in_run_free
     FROM of_task AS l
     LEFT JOIN task AS t ON l.nth_of_task = 1 AND t.dag_id = l.dag_id AND t.task_id = l.task_id
+    LEFT JOIN admitted_of_task AS a
+        ON l.nth_of_task = 1 AND a.hash = CRC32(CONCAT_WS('/', l.dag_id, l.task_id))
+        AND STRCMP(a.dag_id, l.dag_id) = 0 AND STRCMP(a.task_id, l.task_id) = 0
+    LEFT JOIN admitted_of_task_in_run AS b
+        ON l.nth_of_task = 1 AND b.hash = CRC32(CONCAT_WS('/', l.dag_id, l.run_id, l.task_id))
+        AND STRCMP(b.dag_id, l.dag_id) = 0 AND STRCMP(b.run_id, l.run_id) = 0 AND STRCMP(b.task_id, l.task_id) = 0
     WINDOW by_task AS (PARTITION BY l.dag_id, l.run_id, l.task_id ORDER BY l.place ROWS UNBOUNDED PRECEDING)
 ),
 of_run AS (
@@ -416,16 +423,13 @@ with_run AS (
             SELECT /*+ INDEX(ti ix_task_instance_holders) */ COUNT(*)
             FROM task_instance AS ti
             WHERE ti.active = 1 AND ti.dag_id = l.dag_id AND ti.run_id = l.run_id AND NOT ti.deferred
-        ) - (
-            SELECT COUNT(*)
-            FROM admitted AS a
-            WHERE
-                a.run_hash = CRC32(CONCAT_WS('/', l.dag_id, l.run_id))
-                AND STRCMP(a.dag_id, l.dag_id) = 0 AND STRCMP(a.run_id, l.run_id) = 0
-        ), IF(l.nth_of_run = 1, 0, NULL))) OVER by_run AS run_free
+        ) - COALESCE(a.admitted, 0), IF(l.nth_of_run = 1, 0, NULL))) OVER by_run AS run_free
     FROM of_run AS l
     LEFT JOIN dag_run AS r ON l.nth_of_run = 1 AND r.dag_id = l.dag_id AND r.run_id = l.run_id
     LEFT JOIN dag AS d ON d.dag_id = r.dag_id
+    LEFT JOIN admitted_in_run AS a
+        ON l.nth_of_run = 1 AND a.hash = CRC32(CONCAT_WS('/', l.dag_id, l.run_id))
+        AND STRCMP(a.dag_id, l.dag_id) = 0 AND STRCMP(a.run_id, l.run_id) = 0
     WINDOW by_run AS (PARTITION BY l.dag_id, l.run_id ORDER BY l.place ROWS UNBOUNDED PRECEDING)
 ),
 
