@@ -42,9 +42,9 @@ class Sizes:
 
     page: int
     reach: int
-    room: int = PER_SLOT
-    depth: int = DEPTH
-    per_slot: int = PER_SLOT
+    room: int
+    depth: int
+    per_slot: int
 
     def times(self, factor: float) -> Sizes:
         """So many times as much."""
@@ -62,7 +62,7 @@ def select(connection: sa.Connection, max_tis: int, executor_slots: Mapping[str,
     lines = [[row["pool"], row["pool_free"]] for row in run(connection, query_for(connection, "selection/lines"))]
     query = query_for(connection, "selection/select_executable")
     page = first_page([max_tis if free is None else free for _, free in lines], max_tis)
-    sizes = Sizes(page, max_tis + MARGIN)
+    sizes = Sizes(page, reach=max_tis + MARGIN, room=PER_SLOT, depth=DEPTH, per_slot=PER_SLOT)
     groups: list[list[Any]] = []
     slots = dict(executor_slots)
     admitted: list[Selected] = []
