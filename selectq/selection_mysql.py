@@ -88,10 +88,10 @@ def select(connection: sa.Connection, max_tis: int, executor_slots: Mapping[str,
             return admitted
         lines, groups, slots = without(lines, found), without(groups, found), slots_without(slots, found)
         # Where a line ends in what is full by now, more of it may follow: it is passed over in hops. What a run has is
-        # seldom much, so that it is read, unless nothing else was.
-        if (is_full(end, "task_free", "task_in_run_free") or (is_full(end, "run_free") and not found)) and (
-            end["run_id"] is None and not (hopped and found)
-        ):
+        # seldom much, and of many lines few are: there one reads on, unless nothing was found.
+        is_flooded = is_full(end, "task_free", "task_in_run_free") and not hopped and len(lines) <= FEW_LINES
+        is_stuck = is_full(end, "run_free", "task_free", "task_in_run_free") and not found
+        if end["run_id"] is None and (is_flooded or is_stuck):
             hop_all = hopped or len(lines) <= FEW_LINES
             parted = [line for line in lines if hop_all or line[0] == end["pool"]]
             last, found_open = behind_blocked(connection, parted, keys)
@@ -122,12 +122,12 @@ def behind(admitted: Sequence[Selected]) -> dict[str, Any]:
     if not admitted:
         return BEFORE_ALL
     last = admitted[-1]
-    place = (last.priority_weight, last.logical_date is None, in_utc_without_zone(last.logical_date), *last.key)
+    place = (last.priority_weight, last.logical_date is None, without_zone(last.logical_date), *last.key)
     return dict(zip(BEFORE_ALL, place, strict=True))
 
 
-def in_utc_without_zone(moment: datetime | None) -> datetime | None:
-    """As the tables have it: the driver would send a time with its zone, which MySQL would convert."""
+def without_zone(moment: datetime | None) -> datetime | None:
+    """As the tables have it: in UTC, and MySQL would convert a time that is sent with its zone."""
     return moment and moment.replace(tzinfo=None)
 
 
