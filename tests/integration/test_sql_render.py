@@ -28,9 +28,12 @@ KEYS = [{"dag_id": DAG, "run_id": RUN, "task_id": TASK, "map_index": index} for 
 VALUES: dict[str, Any] = {
     "admitted": [[DAG, RUN, TASK, 0]],
     "after_dag_id": "",
+    "after_logical_date": None,
     "after_map_index": -2,
+    "after_priority_weight": 2**31,
     "after_run_id": "",
     "after_task_id": "",
+    "after_undated": 0,
     "claimed": [[*key.values(), token] for key, token in zip(KEYS, TOKENS, strict=True)],
     "claims": [[*key.values(), POOL, token, True, True] for key, token in zip(KEYS, TOKENS, strict=True)],
     "dag_id": DAG,

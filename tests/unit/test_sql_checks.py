@@ -160,7 +160,7 @@ MARK = "mysql/selection/mark_queued.v1.sql"
         (f"{POSTGRESQL}/{SELECT}", "r.ctid AS", "r.ctd AS", "r.ctd: no such column in dag_run"),
         (f"{POSTGRESQL}/{SELECT}", "WHERE mark.turn\n", "WHERE mark.turns\n", "mark.turns: no such column"),
         (f"{MYSQL}/{SELECT}", "INDEX(ti ix_task_instance_sel", "INDEX(ti PRIMARY, ix_sel", "index ix_selection is"),
-        (f"{MYSQL}/{SELECT}", "SELECT /*+ JOIN_FIXED_ORDER() NO_BNL() NO_M", "SELECT 1, /*+ NO_M", "/*+ */ stands"),
+        (f"{MYSQL}/{SELECT}", "SELECT /*+ JOIN_FIXED_ORDER() NO_B", "SELECT 1, /*+ NO_B", "/*+ */ stands"),
         (f"{MYSQL}/{SELECT}", "HAVING free", "HAVING fre", "fre: no such column"),
         (MARK, "ti.queued_by =", "ti.queued_bye =", "ti.queued_bye: no such column in task_instance"),
         (MARK, "ON ti.dag_id", "ON ti.dag", "ti.dag: no such column in task_instance"),

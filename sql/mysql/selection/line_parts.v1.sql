@@ -3,6 +3,7 @@
 -- purpose: Where lines go on behind task instances that limits stop: the groups in between that may start, and the end.
 -- result: rows
 -- param lines: json; as selection/select_executable takes them
+-- param admitted: json; as selection/select_executable takes it
 -- param hops: integer; most groups to look at in each line, at least 1, below the server's cte_max_recursion_depth
 -- column part: json; [pool, free slots, priority_weight, undated, logical_date, dag_id, run_id, task_id or null]
 -- column is_open: boolean; a group of task instances that may start
@@ -35,6 +36,19 @@ line AS (
         dag_id VARCHAR(250) PATH '$[5]',
         run_id VARCHAR(250) PATH '$[6]',
         task_id VARCHAR(250) PATH '$[7]'
+    )) AS j
+),
+admitted AS (
+    SELECT
+        CRC32(CONCAT_WS('/', dag_id, run_id)) AS run_hash,
+        CRC32(CONCAT_WS('/', dag_id, task_id)) AS task_hash,
+        dag_id COLLATE utf8mb4_0900_bin AS dag_id,
+        run_id COLLATE utf8mb4_0900_bin AS run_id,
+        task_id COLLATE utf8mb4_0900_bin AS task_id
+    FROM JSON_TABLE(:admitted, '$[*]' COLUMNS (
+        dag_id VARCHAR(250) PATH '$[0]',
+        run_id VARCHAR(250) PATH '$[1]',
+        task_id VARCHAR(250) PATH '$[2]'
     )) AS j
 ),
 -- One hop leads to the next group, a task in a run; behind a run that can start nothing, to the next run (task_id is
@@ -159,17 +173,36 @@ hop AS (
                 SELECT /*+ INDEX(ti ix_task_instance_holders) */ COUNT(*)
                 FROM task_instance AS ti
                 WHERE ti.active = 1 AND ti.dag_id = r.dag_id AND ti.run_id = r.run_id AND NOT ti.deferred
+            ) - (
+                SELECT COUNT(*)
+                FROM admitted AS a
+                WHERE
+                    a.run_hash = CRC32(CONCAT_WS('/', r.dag_id, r.run_id))
+                    AND STRCMP(a.dag_id, r.dag_id) = 0 AND STRCMP(a.run_id, r.run_id) = 0
             ), 0) AS run_free,
             LEAST(
                 IF(t.max_active_tis_per_dag IS NULL, 1, t.max_active_tis_per_dag - (
                     SELECT /*+ INDEX(ti ix_task_instance_holders) */ COUNT(*)
                     FROM task_instance AS ti
                     WHERE ti.active = 1 AND ti.dag_id = t.dag_id AND ti.task_id = t.task_id
+                ) - (
+                    SELECT COUNT(*)
+                    FROM admitted AS a
+                    WHERE
+                        a.task_hash = CRC32(CONCAT_WS('/', t.dag_id, t.task_id))
+                        AND STRCMP(a.dag_id, t.dag_id) = 0 AND STRCMP(a.task_id, t.task_id) = 0
                 )),
                 IF(t.max_active_tis_per_dagrun IS NULL, 1, t.max_active_tis_per_dagrun - (
                     SELECT /*+ INDEX(ti ix_task_instance_holders) */ COUNT(*)
                     FROM task_instance AS ti
                     WHERE ti.active = 1 AND ti.dag_id = t.dag_id AND ti.run_id = r.run_id AND ti.task_id = t.task_id
+                ) - (
+                    SELECT COUNT(*)
+                    FROM admitted AS a
+                    WHERE
+                        a.run_hash = CRC32(CONCAT_WS('/', r.dag_id, r.run_id))
+                        AND STRCMP(a.dag_id, r.dag_id) = 0 AND STRCMP(a.run_id, r.run_id) = 0
+                        AND STRCMP(a.task_id, t.task_id) = 0
                 ))
             ) AS task_free
         FROM dag_run AS r

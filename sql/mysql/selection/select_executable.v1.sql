@@ -13,8 +13,15 @@
 -- param depth: integer; rows to read of each group, at least 2
 -- param per_slot: integer; rows to keep of a run, or of a task in it, for each that may start there, at least 1
 -- param reach: integer; rows to look at, at least 2: the first ones of all that was read
--- param admitted: json; [[dag_id, run_id, task_id, map_index], ...] that a call with the same other parameters
---   returned, [] at first
+-- param admitted: json; [[dag_id, run_id, task_id], ...] what calls before this one returned, [] at first: it uses what
+--   its run and task have free. What it uses of its pool and executor is left out of lines, groups and executor_slots
+-- param after_priority_weight: integer; where to go on: behind the last row that was returned, 2147483648 at first
+-- param after_undated: integer; of that row: 1 without a logical date, otherwise 0
+-- param after_logical_date: timestamp; of that row
+-- param after_dag_id: text; of that row
+-- param after_run_id: text; of that row
+-- param after_task_id: text; of that row
+-- param after_map_index: integer; of that row
 -- column dag_id: text; NULL in a row that only says more
 -- column run_id: text; NULL with more if lines have to be read on
 -- column task_id: text
@@ -29,8 +36,8 @@
 -- column task_free: integer; of max_active_tis_per_dag, likewise
 -- column task_in_run_free: integer; of max_active_tis_per_dagrun, likewise
 -- column executor_free: integer; of the executor's slots, likewise
--- column more: boolean; candidates are left that this call did not decide. Call again: with larger page, room, depth
---   and reach; if the row names a run, with a larger per_slot; if it names no pool, with what was returned as admitted
+-- column more: boolean; candidates are left that this call did not decide. Go on behind what was returned; if that is
+--   nothing, with larger page, room, depth, reach and per_slot
 -- locks: none
 -- isolation: any; one statement, one snapshot
 -- limits: a pool takes pool_slots of queued and running, and of deferred if include_deferred; max_active_tasks counts
@@ -84,6 +91,23 @@ task_group AS (
         run_id VARCHAR(250) PATH '$[6]',
         task_id VARCHAR(250) PATH '$[7]'
     )) AS j
+    -- Those that lie wholly before the place are left out, however long they are.
+    WHERE
+        j.priority_weight < :after_priority_weight OR (
+            j.priority_weight = :after_priority_weight AND (
+                j.undated > :after_undated OR (
+                    j.undated = :after_undated AND (
+                        j.logical_date > :after_logical_date OR (
+                            j.logical_date <=> :after_logical_date
+                            AND (
+                                j.dag_id COLLATE utf8mb4_0900_bin, j.run_id COLLATE utf8mb4_0900_bin,
+                                j.task_id COLLATE utf8mb4_0900_bin
+                            ) >= (:after_dag_id, :after_run_id, :after_task_id)
+                        )
+                    )
+                )
+            )
+        )
 ),
 head AS (
     SELECT line.part, line.pool, line.pool_free, page.*
@@ -93,7 +117,21 @@ head AS (
             ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.undated, ti.logical_date, ti.priority_weight,
             ti.pool_slots
         FROM task_instance AS ti
-        WHERE ti.scheduled_pool = line.scheduled_pool
+        WHERE ti.scheduled_pool = line.scheduled_pool AND (
+            ti.priority_weight < :after_priority_weight OR (
+                ti.priority_weight = :after_priority_weight AND (
+                    ti.undated > :after_undated OR (
+                        ti.undated = :after_undated AND (
+                            ti.logical_date > :after_logical_date OR (
+                                ti.logical_date <=> :after_logical_date
+                                AND (ti.dag_id, ti.run_id, ti.task_id, ti.map_index)
+                                > (:after_dag_id, :after_run_id, :after_task_id, :after_map_index)
+                            )
+                        )
+                    )
+                )
+            )
+        )
         -- The whole index prefix, constants included: else MySQL sorts every row of the pool.
         ORDER BY
             ti.scheduled_pool, ti.priority_weight DESC, ti.undated, ti.logical_date,
@@ -139,6 +177,20 @@ head AS (
                     ti.scheduled_pool = mark.scheduled_pool AND ti.priority_weight = mark.priority_weight
                     AND ti.undated = mark.undated AND ti.logical_date <=> mark.logical_date AND ti.dag_id = mark.dag_id
                     AND ti.run_id = mark.run_id AND ti.task_id > mark.task_id
+                )
+            WHERE
+                ti.priority_weight < :after_priority_weight OR (
+                    ti.priority_weight = :after_priority_weight AND (
+                        ti.undated > :after_undated OR (
+                            ti.undated = :after_undated AND (
+                                ti.logical_date > :after_logical_date OR (
+                                    ti.logical_date <=> :after_logical_date
+                                    AND (ti.dag_id, ti.run_id, ti.task_id, ti.map_index)
+                                    > (:after_dag_id, :after_run_id, :after_task_id, :after_map_index)
+                                )
+                            )
+                        )
+                    )
                 )
             LIMIT :page
         ) AS found
@@ -210,6 +262,20 @@ head AS (
                 )
             )
         )
+        WHERE
+            ti.priority_weight < :after_priority_weight OR (
+                ti.priority_weight = :after_priority_weight AND (
+                    ti.undated > :after_undated OR (
+                        ti.undated = :after_undated AND (
+                            ti.logical_date > :after_logical_date OR (
+                                ti.logical_date <=> :after_logical_date
+                                AND (ti.dag_id, ti.run_id, ti.task_id, ti.map_index)
+                                > (:after_dag_id, :after_run_id, :after_task_id, :after_map_index)
+                            )
+                        )
+                    )
+                )
+            )
         ORDER BY
             ti.scheduled_pool, ti.priority_weight DESC, ti.undated, ti.logical_date,
             ti.dag_id, ti.run_id, ti.task_id, ti.map_index
@@ -230,6 +296,21 @@ head AS (
             ti.scheduled_pool = g.scheduled_pool AND ti.priority_weight = g.priority_weight
             AND ti.undated = g.undated AND ti.logical_date <=> g.logical_date
             AND ti.dag_id = g.dag_id AND ti.run_id = g.run_id AND ti.task_id = g.task_id
+            AND (
+                ti.priority_weight < :after_priority_weight OR (
+                    ti.priority_weight = :after_priority_weight AND (
+                        ti.undated > :after_undated OR (
+                            ti.undated = :after_undated AND (
+                                ti.logical_date > :after_logical_date OR (
+                                    ti.logical_date <=> :after_logical_date
+                                    AND (ti.dag_id, ti.run_id, ti.task_id, ti.map_index)
+                                    > (:after_dag_id, :after_run_id, :after_task_id, :after_map_index)
+                                )
+                            )
+                        )
+                    )
+                )
+            )
         ORDER BY
             ti.scheduled_pool, ti.priority_weight DESC, ti.undated, ti.logical_date,
             ti.dag_id, ti.run_id, ti.task_id, ti.map_index
@@ -246,6 +327,34 @@ ahead AS (
             ROWS UNBOUNDED PRECEDING
         ) AS nth_in_line
     FROM head
+),
+
+admitted AS (
+    SELECT
+        dag_id COLLATE utf8mb4_0900_bin AS dag_id,
+        run_id COLLATE utf8mb4_0900_bin AS run_id,
+        task_id COLLATE utf8mb4_0900_bin AS task_id
+    FROM JSON_TABLE(:admitted, '$[*]' COLUMNS (
+        dag_id VARCHAR(250) PATH '$[0]',
+        run_id VARCHAR(250) PATH '$[1]',
+        task_id VARCHAR(250) PATH '$[2]'
+    )) AS j
+),
+-- MySQL can't key a temporary table by ids this long, so these are looked up by a short hash; STRCMP compares the ids.
+admitted_in_run AS (
+    SELECT CRC32(CONCAT_WS('/', dag_id, run_id)) AS hash, dag_id, run_id, COUNT(*) AS admitted
+    FROM admitted
+    GROUP BY dag_id, run_id
+),
+admitted_of_task AS (
+    SELECT CRC32(CONCAT_WS('/', dag_id, task_id)) AS hash, dag_id, task_id, COUNT(*) AS admitted
+    FROM admitted
+    GROUP BY dag_id, task_id
+),
+admitted_of_task_in_run AS (
+    SELECT CRC32(CONCAT_WS('/', dag_id, run_id, task_id)) AS hash, dag_id, run_id, task_id, COUNT(*) AS admitted
+    FROM admitted
+    GROUP BY dag_id, run_id, task_id
 ),
 
 -- 2. Of the rows of one pool, one task in a run, or one run, only so many are kept as its limit could start, and some
@@ -276,14 +385,20 @@ with_task AS (
             SELECT /*+ INDEX(ti ix_task_instance_holders) */ COUNT(*)
             FROM task_instance AS ti
             WHERE ti.active = 1 AND ti.dag_id = l.dag_id AND ti.task_id = l.task_id
-        ))) OVER by_task AS task_free,
+        ) - COALESCE(a.admitted, 0))) OVER by_task AS task_free,
         SUM(IF(t.max_active_tis_per_dagrun IS NULL, NULL, t.max_active_tis_per_dagrun - (
             SELECT /*+ INDEX(ti ix_task_instance_holders) */ COUNT(*)
             FROM task_instance AS ti
             WHERE ti.active = 1 AND ti.dag_id = l.dag_id AND ti.run_id = l.run_id AND ti.task_id = l.task_id
-        ))) OVER by_task AS task_in_run_free
+        ) - COALESCE(b.admitted, 0))) OVER by_task AS task_in_run_free
     FROM of_task AS l
     LEFT JOIN task AS t ON l.nth_of_task = 1 AND t.dag_id = l.dag_id AND t.task_id = l.task_id
+    LEFT JOIN admitted_of_task AS a
+        ON l.nth_of_task = 1 AND a.hash = CRC32(CONCAT_WS('/', l.dag_id, l.task_id))
+        AND STRCMP(a.dag_id, l.dag_id) = 0 AND STRCMP(a.task_id, l.task_id) = 0
+    LEFT JOIN admitted_of_task_in_run AS b
+        ON l.nth_of_task = 1 AND b.hash = CRC32(CONCAT_WS('/', l.dag_id, l.run_id, l.task_id))
+        AND STRCMP(b.dag_id, l.dag_id) = 0 AND STRCMP(b.run_id, l.run_id) = 0 AND STRCMP(b.task_id, l.task_id) = 0
     WINDOW by_task AS (PARTITION BY l.dag_id, l.run_id, l.task_id ORDER BY l.place ROWS UNBOUNDED PRECEDING)
 ),
 of_run AS (
@@ -308,10 +423,13 @@ with_run AS (
             SELECT /*+ INDEX(ti ix_task_instance_holders) */ COUNT(*)
             FROM task_instance AS ti
             WHERE ti.active = 1 AND ti.dag_id = l.dag_id AND ti.run_id = l.run_id AND NOT ti.deferred
-        ), IF(l.nth_of_run = 1, 0, NULL))) OVER by_run AS run_free
+        ) - COALESCE(a.admitted, 0), IF(l.nth_of_run = 1, 0, NULL))) OVER by_run AS run_free
     FROM of_run AS l
     LEFT JOIN dag_run AS r ON l.nth_of_run = 1 AND r.dag_id = l.dag_id AND r.run_id = l.run_id
     LEFT JOIN dag AS d ON d.dag_id = r.dag_id
+    LEFT JOIN admitted_in_run AS a
+        ON l.nth_of_run = 1 AND a.hash = CRC32(CONCAT_WS('/', l.dag_id, l.run_id))
+        AND STRCMP(a.dag_id, l.dag_id) = 0 AND STRCMP(a.run_id, l.run_id) = 0
     WINDOW by_run AS (PARTITION BY l.dag_id, l.run_id ORDER BY l.place ROWS UNBOUNDED PRECEDING)
 ),
 
@@ -321,20 +439,6 @@ kept AS (
     SELECT with_run.*, nth_of_run = 1 + :per_slot * run_free AS ends_run
     FROM with_run
     WHERE (run_free > 0 AND nth_of_run <= 1 + :per_slot * run_free) OR ends_line OR ends_reach
-),
-admitted AS (
-    SELECT
-        CRC32(CONCAT_WS('/', dag_id, run_id, task_id, map_index)) AS hash,
-        dag_id COLLATE utf8mb4_0900_bin AS dag_id,
-        run_id COLLATE utf8mb4_0900_bin AS run_id,
-        task_id COLLATE utf8mb4_0900_bin AS task_id,
-        map_index
-    FROM JSON_TABLE(:admitted, '$[*]' COLUMNS (
-        dag_id VARCHAR(250) PATH '$[0]',
-        run_id VARCHAR(250) PATH '$[1]',
-        task_id VARCHAR(250) PATH '$[2]',
-        map_index INT PATH '$[3]'
-    )) AS j
 ),
 executor_limit AS (
     SELECT
@@ -346,11 +450,10 @@ executor_limit AS (
 ),
 looked_up AS (
     -- The hints hold the one good plan whatever the statistics: row by row, each looked up by key.
-    SELECT /*+ JOIN_FIXED_ORDER() NO_BNL() NO_MERGE(a) */
+    SELECT /*+ JOIN_FIXED_ORDER() NO_BNL() */
         l.place, l.ends_line, l.ends_task, l.ends_run, l.part > 0 AS is_group,
         l.ends_reach,
         l.run_free > 0 AND NOT (l.ends_line OR l.ends_task OR l.ends_run OR l.ends_reach) AS is_candidate,
-        a.hash IS NOT NULL AS is_admitted,
         l.dag_id, l.run_id, l.task_id, l.map_index, l.logical_date, l.priority_weight, l.pool, l.pool_slots,
         COALESCE(ti.executor, '') AS executor,
         l.pool_free, l.run_free, l.task_free, l.task_in_run_free, e.free AS executor_free
@@ -358,10 +461,6 @@ looked_up AS (
     JOIN task_instance AS ti
         ON ti.dag_id = l.dag_id AND ti.run_id = l.run_id AND ti.task_id = l.task_id AND ti.map_index = l.map_index
     LEFT JOIN executor_limit AS e ON STRCMP(e.executor, COALESCE(ti.executor, '')) = 0
-    LEFT JOIN admitted AS a
-        ON a.hash = CRC32(CONCAT_WS('/', l.dag_id, l.run_id, l.task_id, l.map_index))
-        AND STRCMP(a.dag_id, l.dag_id) = 0 AND STRCMP(a.run_id, l.run_id) = 0
-        AND STRCMP(a.task_id, l.task_id) = 0 AND a.map_index = l.map_index
     -- No fewer than there are: a LIMIT keeps MySQL from merging this into each place that reads it.
     LIMIT :reach
 ),
@@ -370,7 +469,7 @@ looked_up AS (
 --    and with this one starts; demand: if all do.
 need AS (
     SELECT
-        l.place, l.ends_line, l.is_group, l.ends_task, l.ends_run, l.ends_reach, l.is_candidate, l.is_admitted, k.kind,
+        l.place, l.ends_line, l.is_group, l.ends_task, l.ends_run, l.ends_reach, l.is_candidate, k.kind,
         CASE k.kind WHEN 'pool' THEN l.pool WHEN 'executor' THEN l.executor ELSE l.dag_id END AS name,
         IF(k.kind IN ('run', 'task in run'), l.run_id, '') AS run_id,
         IF(k.kind IN ('task', 'task in run'), l.task_id, '') AS task_id,
@@ -411,7 +510,7 @@ round_0 AS (
         place,
         ROW_NUMBER() OVER (PARTITION BY place ORDER BY kind ROWS UNBOUNDED PRECEDING) = 1 AS is_first,
         kind, name, run_id, task_id, weight, free,
-        IF(is_admitted, TRUE, NULL) AS starts
+        NULL AS starts
     FROM demanded
     WHERE is_candidate AND demand > free
 ),
@@ -560,11 +659,11 @@ room AS (
         MIN(IF(kind = 'pool', still_free, NULL)) AS pool_left,
         MIN(IF(kind = 'run', still_free, NULL)) AS run_left,
         MIN(IF(kind IN ('run', 'task', 'task in run'), still_free, NULL)) AS task_left,
-        MIN(IF(kind = 'pool', still_free + weight, NULL)) AS pool_free,
-        MIN(IF(kind = 'run', still_free + 1, NULL)) AS run_free,
-        MIN(IF(kind = 'task', still_free + 1, NULL)) AS task_free,
-        MIN(IF(kind = 'task in run', still_free + 1, NULL)) AS task_in_run_free,
-        MIN(IF(kind = 'executor', still_free + 1, NULL)) AS executor_free
+        MIN(IF(kind = 'pool', still_free + IF(starts, weight, 0), NULL)) AS pool_free,
+        MIN(IF(kind = 'run', still_free + starts, NULL)) AS run_free,
+        MIN(IF(kind = 'task', still_free + starts, NULL)) AS task_free,
+        MIN(IF(kind = 'task in run', still_free + starts, NULL)) AS task_in_run_free,
+        MIN(IF(kind = 'executor', still_free + starts, NULL)) AS executor_free
     FROM left_over
     GROUP BY place, starts, is_undecided, ends_line, is_group, ends_task, ends_run, ends_reach
 ),
