@@ -10,7 +10,7 @@ from typing import ClassVar
 import sqlalchemy as sa
 
 from benchmarks.bulk import Words
-from benchmarks.upstream_workloads import chain, load_mapped, load_runs, name
+from benchmarks.upstream.workloads import chain, load_mapped, load_runs, name
 from benchmarks.workloads import past
 from selectq import upstream
 from selectq.dags import Dag
