@@ -114,8 +114,8 @@ def take_slots(executor_slots: dict[str, int], claimed: Sequence[Claimed]) -> No
 
 def held_claims(connection: sa.Connection, claimed: Sequence[Claimed]) -> list[Claimed]:
     """Those of ``claimed`` whose claim token stands in the database: what a commit that was cut off has left."""
-    claims = [(*row.key, row.claim_token.hex) for row in claimed]
-    rows = run(connection, query_for(connection, "selection/held_claims"), claims=claims)
+    tokens = [(*row.key, row.claim_token.hex) for row in claimed]
+    rows = run(connection, query_for(connection, "selection/held_claims"), claimed=tokens)
     found = {row["claim_token"] for row in rows}
     return [row for row in claimed if row.claim_token in found]
 

@@ -62,7 +62,7 @@ VALUES: dict[str, Any] = {
 }
 SPECIAL: dict[str, dict[str, Any]] = {
     "selection/blocked_by": {"admitted": [[DAG, RUN, TASK, 0], [DAG, RUN, TASK, 1]]},
-    "selection/held_claims": {"claims": [[DAG, RUN, "active", -1, TOKENS[0]], [DAG, RUN, TASK, 0, TOKENS[1]]]},
+    "selection/held_claims": {"claimed": [[DAG, RUN, "active", -1, TOKENS[0]], [DAG, RUN, TASK, 0, TOKENS[1]]]},
 }
 CLOCK = {"queued_dttm"}
 """Columns that tell the time of the statement."""
@@ -186,7 +186,7 @@ def test_defaults_of_mysql_run_on_empty_tables(engine: sa.Engine, name: str) -> 
 def run_with_defaults(engine: sa.Engine, name: str) -> None:
     with engine.connect() as connection:
         query = query_for(connection, name)
-        needed = {"claims": "[]", "lines": "[]", "holders": "{}", "queued_by": "me"}
+        needed = {"claims": "[]", "claimed": "[]", "lines": "[]", "holders": "{}", "queued_by": "me"}
         needed |= {"dag_id": "d", "run_id": "r", "task_id": "t"}
         given = [f"--param={key}={needed[key]}" for key in needed if key in query.parameter_names]
         done = CliRunner().invoke(main, ["sql", "render", name, "--engine", query.dialect, *given])

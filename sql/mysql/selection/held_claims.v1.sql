@@ -2,7 +2,7 @@
 -- version: 1
 -- purpose: Which claims stand in the database: what a commit that was cut off has left.
 -- result: rows
--- param claims: json; [[dag_id, run_id, task_id, map_index, claim_token], ...]
+-- param claimed: json; [[dag_id, run_id, task_id, map_index, claim_token], ...]
 -- column claim_token: uuid; of a task instance that is still under this claim
 -- locks: the task instances, FOR SHARE: the server may still be at work on the commit, whose row locks are waited for
 -- isolation: READ COMMITTED: each row is seen as it is once its lock is granted
@@ -11,7 +11,7 @@
 -- origin: hand-written: PostgreSQL reads JSON in another way
 
 SELECT ti.claim_token
-FROM JSON_TABLE(:claims, '$[*]' COLUMNS (
+FROM JSON_TABLE(:claimed, '$[*]' COLUMNS (
     dag_id VARCHAR(250) PATH '$[0]',
     run_id VARCHAR(250) PATH '$[1]',
     task_id VARCHAR(250) PATH '$[2]',
