@@ -1,4 +1,4 @@
-"""MySQL's loop of selections: reading next to nothing at a time, it goes on behind what it found and hops over floods."""
+"""MySQL's loop: reading next to nothing at a time, it goes on behind what it found and hops over floods."""
 
 from __future__ import annotations
 
