@@ -1,4 +1,4 @@
-"""MySQL's loop of selections: it reads next to nothing at a time, goes on behind what it found, hops over floods."""
+"""MySQL's loop: reading next to nothing at a time, it goes on behind what it found and hops over floods."""
 
 from __future__ import annotations
 

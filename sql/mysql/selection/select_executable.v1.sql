@@ -433,8 +433,7 @@ with_run AS (
     WINDOW by_run AS (PARTITION BY l.dag_id, l.run_id ORDER BY l.place ROWS UNBOUNDED PRECEDING)
 ),
 
--- 3. What else is to be known of what is kept. MySQL can't key a temporary table by ids this long, so what was admitted
---    is looked up by a short hash; STRCMP compares the ids.
+-- 3. What else is to be known of what is kept.
 kept AS (
     SELECT with_run.*, nth_of_run = 1 + :per_slot * run_free AS ends_run
     FROM with_run
