@@ -15,7 +15,6 @@ from selectq.catalogue import Query, default_catalogue
 from selectq.cli import main
 from selectq.database import PLANNER_SETTINGS
 from selectq.errors import SelectqError
-from selectq.plans.check import held
 from selectq.plans.explain import explain
 from selectq.schema import build_metadata
 from tests.oracle import Dag, Instance, Pool, Run, Task, World
@@ -76,10 +75,10 @@ def lock_everything(engine: sa.Engine) -> None:
         connection.rollback()
 
 
-def test_every_query_without_and_with_analyze(url: str, engine: sa.Engine) -> None:
+def test_every_query_of_a_selection_without_and_with_analyze(url: str, engine: sa.Engine) -> None:
     before = contents(engine)
-    for query in held(default_catalogue()):
-        if query.dialect != engine.dialect.name:
+    for query in default_catalogue():
+        if query.dialect != engine.dialect.name or not query.name.startswith("selection/"):
             continue
         planned, analyzed = explained(url, query.name), explained(url, query.name, "--analyze")
         for found in (planned, analyzed):
