@@ -8,7 +8,7 @@ import signal
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +58,24 @@ class Job:
     kill: float = 0.0
     faults: bool = False
     scale: int = 1
+    stress: int = field(default_factory=os.getpid)
+    """The process that started it; without it there is nobody to end it."""
 
     @property
     def ended(self) -> bool:
-        return (self.folder / "stop").exists()
+        return (self.folder / "stop").exists() or not is_running(self.stress)
 
     def note(self, kind: str, text: str) -> None:
         with (self.folder / f"{self.name}-{os.getpid()}.{kind}").open("a") as file:
             file.write(f"{text}\n")
+
+
+def is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def guarded(work: Callable[[Job, sa.Engine, random.Random], None], job: Job) -> None:
