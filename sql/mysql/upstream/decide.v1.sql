@@ -114,7 +114,7 @@ looked_at AS (
     WHERE o.is_open
 ),
 seen_by_all AS (
-    SELECT /*+ MERGE(seen_by_all) */
+    SELECT
         l.run_no, l.task_no, l.relation, l.is_setup, c.placeholder_state,
         CASE
             WHEN NOT l.counts_rows THEN 1
