@@ -20,6 +20,7 @@ from selectq.demo.limit_then_filter import limit_then_filter
 from selectq.demo.play import Outcome, play
 from selectq.demo.stories import Story, load, mapped_story, metadata_for, pools_story
 from selectq.scratch import PREFIX
+from tests.interrupts import heed_interrupts
 
 ENVIRONMENT = {
     name: value
@@ -174,6 +175,7 @@ def test_ctrl_c_leaves_nothing(temporary: Path, sign: str) -> None:
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         text=True,
+        preexec_fn=heed_interrupts,
     ) as process:
         assert process.stderr is not None
         process.stderr.readline()

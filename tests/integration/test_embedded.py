@@ -19,6 +19,7 @@ from selectq import embedded
 from selectq.database import check_server, create_engine
 from selectq.embedded import embedded_postgres
 from selectq.errors import SelectqError
+from tests.interrupts import heed_interrupts
 
 
 def ask(url: str, *questions: str) -> list[object]:
@@ -104,7 +105,8 @@ def test_nothing_is_left_after_a_signal(number: signal.Signals) -> None:
         "import time\nfrom selectq.cli.exits import plain_exits\nfrom selectq.embedded import embedded_postgres\n"
         "with plain_exits(), embedded_postgres() as url:\n    print(url, flush=True)\n    time.sleep(60)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heed_interrupts) as process:
         assert process.stdout is not None
         data = data_of(process.stdout.readline().strip())
         pid = pid_of(data)
