@@ -31,7 +31,8 @@
 -- server: 8.4
 -- origin: hand-written: a table of rules to be read; joins by numbers, for ids can't key a temporary table. The server
 --   plans a CTE anew wherever it is named, with all below it, so each is named as seldom as can be: planning 306 tables
---   took 85 ms of each call, planning 112 takes 20. MERGE where a step would only be copied
+--   took 85 ms of each call, planning 112 takes 20. MERGE where a step would only be copied. 1e0: sums of DOUBLE, which
+--   are exact up to 2^53, take half of what those of DECIMAL take
 
 WITH wanted AS (
     SELECT r.dag_id, r.run_id, r.logical_date, j.run_no, DENSE_RANK() OVER (ORDER BY r.dag_id) AS dag_no
@@ -56,7 +57,9 @@ defined_task AS (
 ),
 relation AS (
     SELECT /*+ INDEX(u PRIMARY) */
-        d.dag_no, u.task_no, u.upstream_no, u.relation, u.is_setup, u.upstream_sized_by, u.counts_rows,
+        d.dag_no, u.task_no, u.upstream_no,
+        u.relation = 'direct' AS is_direct, u.relation = 'setup' AS is_indirect, u.relation = 'scope' AS is_scope,
+        u.relation = 'expands' AS expands, u.is_setup, u.upstream_sized_by, u.counts_rows,
         u.common_group_no, u.maps_further
     FROM wanted_dag AS d
     STRAIGHT_JOIN task_upstream AS u ON u.dag_id = d.dag_id
@@ -102,7 +105,9 @@ counted AS (
 -- Inside a mapped group an instance sees one place of the upstream, width instances of it; else all of it.
 looked_at AS (
     SELECT
-        o.run_no, o.task_no, r.upstream_no, r.relation, r.is_setup, r.counts_rows, r.upstream_sized_by,
+        o.run_no, o.task_no, r.upstream_no,
+        r.is_direct, r.is_indirect, r.is_scope, r.expands, r.is_setup, r.counts_rows,
+        r.upstream_sized_by,
         o.size AS own_size, around.size AS around_size,
         CASE WHEN r.maps_further THEN o.size DIV NULLIF(around.size, 0) ELSE 1 END AS width,
         COALESCE(o.size > 0 AND around.size > 0, FALSE) AS is_part,
@@ -115,7 +120,7 @@ looked_at AS (
 ),
 seen_by_all AS (
     SELECT
-        l.run_no, l.task_no, l.relation, l.is_setup, c.placeholder_state,
+        l.run_no, l.task_no, l.is_direct, l.is_indirect, l.is_scope, l.expands, l.is_setup, c.placeholder_state,
         CASE
             WHEN NOT l.counts_rows THEN 1
             WHEN l.upstream_sized_by IS NULL THEN GREATEST(COALESCE(c.found, 0), 1)
@@ -125,49 +130,53 @@ seen_by_all AS (
         c.success, c.skipped, c.failed, c.upstream_failed, c.removed
     FROM looked_at AS l
     LEFT JOIN counted AS c ON c.run_no = l.run_no AND c.task_no = l.upstream_no
-    WHERE NOT l.is_part OR l.relation = 'expands'
+    WHERE NOT l.is_part OR l.expands
 ),
 -- A mapped task that is expanded itself is no obstacle; one that is not, and did not succeed, gives no length.
 by_all AS (
     SELECT /*+ MERGE(seen_by_all) */
         run_no, task_no,
-        CAST(SUM(IF(relation = 'direct', expected, NULL)) AS SIGNED) AS expected,
-        CAST(SUM(IF(relation = 'direct', success, NULL)) AS SIGNED) AS success,
-        CAST(SUM(IF(relation = 'direct', skipped, NULL)) AS SIGNED) AS skipped,
-        CAST(SUM(IF(relation = 'direct', failed, NULL)) AS SIGNED) AS failed,
-        CAST(SUM(IF(relation = 'direct', upstream_failed, NULL)) AS SIGNED) AS upstream_failed,
-        CAST(SUM(IF(relation = 'direct', removed, NULL)) AS SIGNED) AS removed,
-        CAST(SUM(IF(relation = 'direct' AND is_setup, expected, NULL)) AS SIGNED) AS setups,
-        CAST(SUM(IF(relation = 'direct' AND is_setup, success, NULL)) AS SIGNED) AS setups_success,
-        CAST(SUM(IF(relation = 'direct' AND is_setup, skipped, NULL)) AS SIGNED) AS setups_skipped,
-        CAST(SUM(IF(relation = 'setup', expected, NULL)) AS SIGNED) AS indirect,
-        CAST(SUM(IF(relation = 'setup', success, NULL)) AS SIGNED) AS indirect_success,
-        CAST(SUM(IF(relation = 'setup', skipped, NULL)) AS SIGNED) AS indirect_skipped,
-        CAST(SUM(IF(relation = 'setup', failed + upstream_failed, NULL)) AS SIGNED) AS indirect_bad,
-        CAST(SUM(IF(relation = 'setup', removed, NULL)) AS SIGNED) AS indirect_removed,
+        CAST(SUM(IF(is_direct, 1e0 * expected, NULL)) AS SIGNED) AS expected,
+        CAST(SUM(IF(is_direct, 1e0 * success, NULL)) AS SIGNED) AS success,
+        CAST(SUM(IF(is_direct, 1e0 * skipped, NULL)) AS SIGNED) AS skipped,
+        CAST(SUM(IF(is_direct, 1e0 * failed, NULL)) AS SIGNED) AS failed,
+        CAST(SUM(IF(is_direct, 1e0 * upstream_failed, NULL)) AS SIGNED) AS upstream_failed,
+        CAST(SUM(IF(is_direct, 1e0 * removed, NULL)) AS SIGNED) AS removed,
+        CAST(SUM(IF(is_direct AND is_setup, 1e0 * expected, NULL)) AS SIGNED) AS setups,
+        CAST(SUM(IF(is_direct AND is_setup, 1e0 * success, NULL)) AS SIGNED) AS setups_success,
+        CAST(SUM(IF(is_direct AND is_setup, 1e0 * skipped, NULL)) AS SIGNED) AS setups_skipped,
+        CAST(SUM(IF(is_indirect, 1e0 * expected, NULL)) AS SIGNED) AS indirect,
+        CAST(SUM(IF(is_indirect, 1e0 * success, NULL)) AS SIGNED) AS indirect_success,
+        CAST(SUM(IF(is_indirect, 1e0 * skipped, NULL)) AS SIGNED) AS indirect_skipped,
+        CAST(SUM(IF(is_indirect, 1e0 * (failed + upstream_failed), NULL)) AS SIGNED) AS indirect_bad,
+        CAST(SUM(IF(is_indirect, 1e0 * removed, NULL)) AS SIGNED) AS indirect_removed,
         CAST(SUM(IF(
-            relation = 'scope',
+            is_scope,
             expected - COALESCE(success + skipped + failed + upstream_failed + removed, 0),
             NULL
         )) AS SIGNED) AS scope_open,
-        MAX(relation = 'expands' AND placeholder_state IN ('failed', 'upstream_failed')) AS over_bad,
-        MAX(relation = 'expands' AND placeholder_state = 'skipped') AS over_skipped,
+        MAX(expands AND placeholder_state IN ('failed', 'upstream_failed')) AS over_bad,
+        MAX(expands AND placeholder_state = 'skipped') AS over_skipped,
         MAX(
-            relation = 'expands' AND placeholder_state IN ('failed', 'upstream_failed', 'skipped', 'removed')
+            expands AND placeholder_state IN ('failed', 'upstream_failed', 'skipped', 'removed')
         ) AS over_unusable
     FROM seen_by_all
     GROUP BY run_no, task_no
 ),
 looked_at_in_part AS (
     SELECT /*+ MERGE(l) */
-        l.run_no, l.task_no, l.upstream_no, l.relation, l.is_setup, l.counts_rows, l.own_size, l.around_size,
+        l.run_no, l.task_no, l.upstream_no,
+        l.is_direct, l.is_indirect, l.is_scope, l.expands, l.is_setup, l.counts_rows,
+        l.own_size, l.around_size,
         l.width, l.upstream_size
     FROM looked_at AS l
-    WHERE l.own_size > 0 AND l.is_part AND l.relation <> 'expands'
+    WHERE l.own_size > 0 AND l.is_part AND NOT l.expands
 ),
 placed AS (
     SELECT
-        l.run_no, l.task_no, u.map_index, l.upstream_no, l.relation, l.is_setup, l.counts_rows, l.width,
+        l.run_no, l.task_no, u.map_index, l.upstream_no,
+        l.is_direct, l.is_indirect, l.is_scope, l.expands, l.is_setup, l.counts_rows,
+        l.width,
         l.upstream_size, u.map_index * l.around_size DIV l.own_size AS place
     FROM undecided AS u
     STRAIGHT_JOIN looked_at_in_part AS l ON l.run_no = u.run_no AND l.task_no = u.task_no
@@ -190,7 +199,7 @@ part AS (
 ),
 seen_by_one AS (
     SELECT
-        l.run_no, l.task_no, l.map_index, l.relation, l.is_setup,
+        l.run_no, l.task_no, l.map_index, l.is_direct, l.is_indirect, l.is_scope, l.expands, l.is_setup,
         CASE
             WHEN NOT l.counts_rows THEN 1
             WHEN c.placeholders > 0 THEN c.placeholders + COALESCE(p.found, 0)
@@ -215,22 +224,22 @@ seen_by_one AS (
 by_one AS (
     SELECT /*+ MERGE(seen_by_one) */
         run_no, task_no, map_index,
-        CAST(SUM(IF(relation = 'direct', expected, NULL)) AS SIGNED) AS expected,
-        CAST(SUM(IF(relation = 'direct', success, NULL)) AS SIGNED) AS success,
-        CAST(SUM(IF(relation = 'direct', skipped, NULL)) AS SIGNED) AS skipped,
-        CAST(SUM(IF(relation = 'direct', failed, NULL)) AS SIGNED) AS failed,
-        CAST(SUM(IF(relation = 'direct', upstream_failed, NULL)) AS SIGNED) AS upstream_failed,
-        CAST(SUM(IF(relation = 'direct', removed, NULL)) AS SIGNED) AS removed,
-        CAST(SUM(IF(relation = 'direct' AND is_setup, expected, NULL)) AS SIGNED) AS setups,
-        CAST(SUM(IF(relation = 'direct' AND is_setup, success, NULL)) AS SIGNED) AS setups_success,
-        CAST(SUM(IF(relation = 'direct' AND is_setup, skipped, NULL)) AS SIGNED) AS setups_skipped,
-        CAST(SUM(IF(relation = 'setup', expected, NULL)) AS SIGNED) AS indirect,
-        CAST(SUM(IF(relation = 'setup', success, NULL)) AS SIGNED) AS indirect_success,
-        CAST(SUM(IF(relation = 'setup', skipped, NULL)) AS SIGNED) AS indirect_skipped,
-        CAST(SUM(IF(relation = 'setup', failed + upstream_failed, NULL)) AS SIGNED) AS indirect_bad,
-        CAST(SUM(IF(relation = 'setup', removed, NULL)) AS SIGNED) AS indirect_removed,
+        CAST(SUM(IF(is_direct, 1e0 * expected, NULL)) AS SIGNED) AS expected,
+        CAST(SUM(IF(is_direct, 1e0 * success, NULL)) AS SIGNED) AS success,
+        CAST(SUM(IF(is_direct, 1e0 * skipped, NULL)) AS SIGNED) AS skipped,
+        CAST(SUM(IF(is_direct, 1e0 * failed, NULL)) AS SIGNED) AS failed,
+        CAST(SUM(IF(is_direct, 1e0 * upstream_failed, NULL)) AS SIGNED) AS upstream_failed,
+        CAST(SUM(IF(is_direct, 1e0 * removed, NULL)) AS SIGNED) AS removed,
+        CAST(SUM(IF(is_direct AND is_setup, 1e0 * expected, NULL)) AS SIGNED) AS setups,
+        CAST(SUM(IF(is_direct AND is_setup, 1e0 * success, NULL)) AS SIGNED) AS setups_success,
+        CAST(SUM(IF(is_direct AND is_setup, 1e0 * skipped, NULL)) AS SIGNED) AS setups_skipped,
+        CAST(SUM(IF(is_indirect, 1e0 * expected, NULL)) AS SIGNED) AS indirect,
+        CAST(SUM(IF(is_indirect, 1e0 * success, NULL)) AS SIGNED) AS indirect_success,
+        CAST(SUM(IF(is_indirect, 1e0 * skipped, NULL)) AS SIGNED) AS indirect_skipped,
+        CAST(SUM(IF(is_indirect, 1e0 * (failed + upstream_failed), NULL)) AS SIGNED) AS indirect_bad,
+        CAST(SUM(IF(is_indirect, 1e0 * removed, NULL)) AS SIGNED) AS indirect_removed,
         CAST(SUM(IF(
-            relation = 'scope',
+            is_scope,
             expected - COALESCE(success + skipped + failed + upstream_failed + removed, 0),
             NULL
         )) AS SIGNED) AS scope_open
