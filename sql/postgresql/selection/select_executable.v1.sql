@@ -208,84 +208,120 @@ walk AS (
                                 AND nth_of_run <= run_free - CASE WHEN task_at IS NULL THEN 0 ELSE 1 END AS is_kept
                             FROM (
                                 SELECT
-                                    line.*,
-                                    holder.*,
+                                    known.*,
                                     row_number() OVER in_line AS nth,
-                                    row_number() OVER (
-                                        PARTITION BY priority_rank, date_rank, dag_id, run_id, task_id
-                                        ORDER BY map_index
-                                    ) AS nth_of_task,
                                     count(*) FILTER (WHERE task_at IS NULL) OVER (
                                         PARTITION BY priority_rank, date_rank, dag_id, run_id
                                         ORDER BY task_id, map_index
                                         ROWS UNBOUNDED PRECEDING
                                     ) AS nth_of_run
                                 FROM (
+                                    -- What was looked up once, for all rows of the run and of the task.
                                     SELECT
-                                        -1 - priority_weight AS priority_rank,
-                                        coalesce(logical_date, 'infinity') AS date_rank,
-                                        dag_id, run_id, task_id, map_index
-                                    FROM task_instance
-                                    WHERE
-                                        state = 'scheduled'
-                                        AND pool = mark.pool AND pool_slots = mark.pool_slots
-                                        AND coalesce(executor, '') = mark.executor
-                                        AND (
-                                            -1 - priority_weight, coalesce(logical_date, 'infinity'),
-                                            dag_id, run_id, task_id, map_index
-                                        ) > (
-                                            hop.priority_rank, hop.date_rank,
-                                            hop.dag_id, hop.end_run_id, hop.end_task_id, hop.end_map_index
+                                        line.*,
+                                        first_value(of_run.run_at) OVER in_run AS run_at,
+                                        first_value(of_run.run_free) OVER in_run AS run_free,
+                                        first_value(of_task.task_at) OVER in_task AS task_at,
+                                        first_value(of_task.task_free) OVER in_task AS task_free,
+                                        first_value(of_task.task_in_run_free) OVER in_task AS task_in_run_free
+                                    FROM (
+                                        SELECT
+                                            line.*,
+                                            row_number() OVER (
+                                                PARTITION BY priority_rank, date_rank, dag_id, run_id
+                                                ORDER BY task_id, map_index
+                                            ) AS nth_in_run,
+                                            row_number() OVER (
+                                                PARTITION BY priority_rank, date_rank, dag_id, run_id, task_id
+                                                ORDER BY map_index
+                                            ) AS nth_of_task
+                                        FROM (
+                                            SELECT
+                                                -1 - priority_weight AS priority_rank,
+                                                coalesce(logical_date, 'infinity') AS date_rank,
+                                                dag_id, run_id, task_id, map_index
+                                            FROM task_instance
+                                            WHERE
+                                                state = 'scheduled'
+                                                AND pool = mark.pool AND pool_slots = mark.pool_slots
+                                                AND coalesce(executor, '') = mark.executor
+                                                AND (
+                                                    -1 - priority_weight, coalesce(logical_date, 'infinity'),
+                                                    dag_id, run_id, task_id, map_index
+                                                ) > (
+                                                    hop.priority_rank, hop.date_rank,
+                                                    hop.dag_id, hop.end_run_id, hop.end_task_id, hop.end_map_index
+                                                )
+                                            ORDER BY
+                                                -1 - priority_weight, coalesce(logical_date, 'infinity'),
+                                                dag_id, run_id, task_id, map_index
+                                            LIMIT hop.size
+                                        ) AS line
+                                    ) AS line
+                                    -- Where the rows of run and task stand (short to sort by), and what they have
+                                    -- free. OFFSET 0 keeps these look-ups by key, in the order of the lane.
+                                    LEFT JOIN LATERAL (
+                                        SELECT
+                                            r.ctid AS run_at,
+                                            d.max_active_tasks - (
+                                                SELECT count(*)
+                                                FROM task_instance AS a
+                                                WHERE
+                                                    a.state IN ('queued', 'running', 'deferred')
+                                                    AND a.state <> 'deferred'
+                                                    AND a.dag_id = r.dag_id AND a.run_id = r.run_id
+                                            ) AS run_free
+                                        FROM dag_run AS r
+                                        JOIN dag AS d ON d.dag_id = r.dag_id
+                                        WHERE
+                                            line.nth_in_run = 1
+                                            AND r.dag_id = line.dag_id AND r.run_id = line.run_id
+                                            AND r.state = 'running' AND NOT d.is_paused
+                                        OFFSET 0
+                                    ) AS of_run ON true
+                                    LEFT JOIN LATERAL (
+                                        SELECT
+                                            t.ctid AS task_at,
+                                            t.max_active_tis_per_dag - (
+                                                SELECT count(*)
+                                                FROM task_instance AS a
+                                                WHERE
+                                                    a.state IN ('queued', 'running', 'deferred')
+                                                    AND t.max_active_tis_per_dag IS NOT NULL
+                                                    AND a.dag_id = t.dag_id AND a.task_id = t.task_id
+                                            ) AS task_free,
+                                            t.max_active_tis_per_dagrun - (
+                                                SELECT count(*)
+                                                FROM task_instance AS a
+                                                WHERE
+                                                    a.state IN ('queued', 'running', 'deferred')
+                                                    AND t.max_active_tis_per_dagrun IS NOT NULL
+                                                    -- An expression, so that it is looked up by run, not by task.
+                                                    AND a.dag_id = t.dag_id AND a.run_id = line.run_id
+                                                    AND a.task_id || '' = t.task_id
+                                            ) AS task_in_run_free
+                                        FROM task AS t
+                                        WHERE
+                                            line.nth_of_task = 1
+                                            AND t.dag_id = line.dag_id AND t.task_id = line.task_id
+                                            AND (
+                                                t.max_active_tis_per_dag IS NOT NULL
+                                                OR t.max_active_tis_per_dagrun IS NOT NULL
+                                            )
+                                        OFFSET 0
+                                    ) AS of_task ON true
+                                    WINDOW
+                                        in_run AS (
+                                            PARTITION BY priority_rank, date_rank, dag_id, run_id
+                                            ORDER BY task_id, map_index
+                                            ROWS UNBOUNDED PRECEDING
+                                        ),
+                                        in_task AS (
+                                            PARTITION BY priority_rank, date_rank, dag_id, run_id, task_id
+                                            ORDER BY map_index
+                                            ROWS UNBOUNDED PRECEDING
                                         )
-                                    ORDER BY
-                                        -1 - priority_weight, coalesce(logical_date, 'infinity'),
-                                        dag_id, run_id, task_id, map_index
-                                    LIMIT hop.size
-                                ) AS line
-                                -- Its run and task: where their rows stand (short to sort by), and what they have
-                                -- free. OFFSET 0 keeps this a look-up for each row, in the order of the lane.
-                                LEFT JOIN LATERAL (
-                                    SELECT
-                                        r.ctid AS run_at,
-                                        d.max_active_tasks - (
-                                            SELECT count(*)
-                                            FROM task_instance AS a
-                                            WHERE
-                                                a.state IN ('queued', 'running', 'deferred') AND a.state <> 'deferred'
-                                                AND a.dag_id = r.dag_id AND a.run_id = r.run_id
-                                        ) AS run_free,
-                                        t.ctid AS task_at,
-                                        t.max_active_tis_per_dag - (
-                                            SELECT count(*)
-                                            FROM task_instance AS a
-                                            WHERE
-                                                a.state IN ('queued', 'running', 'deferred')
-                                                AND t.max_active_tis_per_dag IS NOT NULL
-                                                AND a.dag_id = t.dag_id AND a.task_id = t.task_id
-                                        ) AS task_free,
-                                        t.max_active_tis_per_dagrun - (
-                                            SELECT count(*)
-                                            FROM task_instance AS a
-                                            WHERE
-                                                a.state IN ('queued', 'running', 'deferred')
-                                                AND t.max_active_tis_per_dagrun IS NOT NULL
-                                                -- An expression, so that it is looked up by run, not by task.
-                                                AND a.dag_id = t.dag_id AND a.run_id = r.run_id
-                                                AND a.task_id || '' = t.task_id
-                                        ) AS task_in_run_free
-                                    FROM dag_run AS r
-                                    JOIN dag AS d ON d.dag_id = r.dag_id
-                                    LEFT JOIN task AS t
-                                        ON t.dag_id = r.dag_id AND t.task_id = line.task_id
-                                        AND (
-                                            t.max_active_tis_per_dag IS NOT NULL
-                                            OR t.max_active_tis_per_dagrun IS NOT NULL
-                                        )
-                                    WHERE
-                                        r.dag_id = line.dag_id AND r.run_id = line.run_id
-                                        AND r.state = 'running' AND NOT d.is_paused
-                                    OFFSET 0
-                                ) AS holder ON true
+                                ) AS known
                                 WINDOW in_line AS (
                                     ORDER BY priority_rank, date_rank, dag_id, run_id, task_id, map_index
                                     ROWS UNBOUNDED PRECEDING
