@@ -29,7 +29,12 @@ def add_upstream(metadata: sa.MetaData) -> None:
     sa.Index("ix_task_instance_upstream", *(task_instance.c[name] for name in counted))
     # Not led by dag_id: no other look-up of a task can be taken to it.
     sa.Index("ix_task_task_no", task.c.task_no, task.c.dag_id)
-    sa.Index("ix_dag_run_logical_date", *(metadata.tables["dag_run"].c[name] for name in ("dag_id", "logical_date")))
+    dag_run = metadata.tables["dag_run"]
+    # Partial: no look-up of a run by its key can be taken to it, which would read all runs of the dag.
+    sa.Index(
+        "ix_dag_run_logical_date", dag_run.c.dag_id, dag_run.c.logical_date,
+        postgresql_where=dag_run.c.logical_date.is_not(None),
+    )
     add_groups(metadata)
     add_relations(metadata)
     add_expansions(metadata)

@@ -103,7 +103,13 @@ def create_indexes() -> None:
     counted = ["dag_id", "run_id", "task_id", "map_index", "state"]
     op.create_index(op.f("ix_task_instance_upstream"), "task_instance", counted)
     op.create_index(op.f("ix_task_task_no"), "task", ["task_no", "dag_id"])
-    op.create_index(op.f("ix_dag_run_logical_date"), "dag_run", ["dag_id", "logical_date"])
+    # Partial: no look-up of a run by its key can be taken to it, which would read all runs of the dag.
+    op.create_index(
+        op.f("ix_dag_run_logical_date"),
+        "dag_run",
+        ["dag_id", "logical_date"],
+        postgresql_where=sa.text("logical_date IS NOT NULL"),
+    )
 
 
 def create_tables() -> None:
