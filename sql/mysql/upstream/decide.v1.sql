@@ -32,7 +32,8 @@
 -- origin: hand-written: a table of rules to be read; joins by numbers, for ids can't key a temporary table. The server
 --   plans a CTE anew wherever it is named, with all below it, so each is named as seldom as can be: planning 306 tables
 --   took 85 ms of each call, planning 112 takes 20. MERGE where a step would only be copied. 1e0: sums of DOUBLE, which
---   are exact up to 2^53, take half of what those of DECIMAL take
+--   are exact up to 2^53, take half of what those of DECIMAL take. SQL_BIG_RESULT: groups by sorting, which takes less
+--   than a temporary table of so many columns
 
 WITH wanted AS (
     SELECT r.dag_id, r.run_id, r.logical_date, j.run_no, DENSE_RANK() OVER (ORDER BY r.dag_id) AS dag_no
@@ -86,7 +87,7 @@ undecided AS (
     WHERE state IS NULL OR state IN ('up_for_retry', 'up_for_reschedule')
 ),
 counted AS (
-    SELECT
+    SELECT SQL_BIG_RESULT
         run_no, dag_no, task_no,
         MAX(size) AS size,
         COUNT(*) AS found,
@@ -134,7 +135,7 @@ seen_by_all AS (
 ),
 -- A mapped task that is expanded itself is no obstacle; one that is not, and did not succeed, gives no length.
 by_all AS (
-    SELECT /*+ MERGE(seen_by_all) */
+    SELECT /*+ MERGE(seen_by_all) */ SQL_BIG_RESULT
         run_no, task_no,
         CAST(SUM(IF(is_direct, 1e0 * expected, NULL)) AS SIGNED) AS expected,
         CAST(SUM(IF(is_direct, 1e0 * success, NULL)) AS SIGNED) AS success,
@@ -337,7 +338,7 @@ evidence AS (
     LEFT JOIN past_unmet AS past ON past.run_no = u.run_no AND past.task_no = u.task_no
 ),
 totalled AS (
-    SELECT /*+ MERGE(e) */
+    SELECT
         e.*,
         e.failed + e.upstream_failed AS bad,
         e.success + e.skipped + e.failed + e.upstream_failed + e.removed AS done
