@@ -163,10 +163,13 @@ def test_with_one_pool_for_all_nobody_starves(engine: sa.Engine) -> None:
     ti = TABLES["task_instance"]
     won: Counter[str] = Counter()
     failures: list[BaseException] = []
+    names = [f"s{number}" for number in range(4)]
+    together = threading.Barrier(len(names))
 
     def scheduler(name: str) -> None:
         try:
-            while sum(won.values()) < 120 and not failures:
+            together.wait(60)
+            while min(won[each] for each in names) < 6 and sum(won.values()) < len(rows) and not failures:
                 with SchedulerPass(engine, max_tis=2, queued_by=name, attempts=50) as p:
                     claimed = p.claim()
                 won[name] += len(claimed)
@@ -176,10 +179,10 @@ def test_with_one_pool_for_all_nobody_starves(engine: sa.Engine) -> None:
         except BaseException as error:  # noqa: BLE001 - shown by the assertion below
             failures.append(error)
 
-    threads = [threading.Thread(target=scheduler, args=(f"s{number}",)) for number in range(4)]
+    threads = [threading.Thread(target=scheduler, args=(name,)) for name in names]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert failures == []
-    assert min(won[f"s{number}"] for number in range(4)) >= 6
+    assert min(won[name] for name in names) >= 6
