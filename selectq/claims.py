@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from selectq.rows import Selected
+from selectq.rows import Claimed, Selected
 
 
 def holders_of(selected: Sequence[Selected]) -> dict[str, list[Any]]:
@@ -41,3 +41,8 @@ def lockable_claims(selected: Sequence[Selected], locked: Sequence[Mapping[str, 
         for row in selected
         if (row.dag_id, row.run_id) in found["dag_run"]
     ]
+
+
+def claimed_of(claimed: Sequence[Claimed]) -> list[tuple[str | int, ...]]:
+    """The parameter ``claimed`` of ``selection/mark_queued`` and ``selection/held_claims``: key and claim token."""
+    return [(*row.key, row.claim_token.hex) for row in claimed]

@@ -54,8 +54,3 @@ def fault_of(error: BaseException) -> Fault:
         return MYSQL.get(number, Fault.OTHER)
     state = str(getattr(error.orig, "sqlstate", None) or "")
     return Fault.LOST if state.startswith("08") else POSTGRESQL.get(state, Fault.OTHER)
-
-
-def is_conflict(error: BaseException) -> bool:
-    """Deadlock, serialisation failure or lock timeout: the transaction is gone, and may be run again."""
-    return fault_of(error) is Fault.CONFLICT

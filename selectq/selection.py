@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from selectq import selection_mysql
-from selectq.claims import holders_of, lockable_claims
+from selectq.claims import claimed_of, holders_of, lockable_claims
 from selectq.database import check_isolation
 from selectq.executor import query_for, run
 from selectq.parameters import check_count, check_executor_slots, check_key, check_map_index, check_policy, check_text
@@ -114,8 +114,7 @@ def take_slots(executor_slots: dict[str, int], claimed: Sequence[Claimed]) -> No
 
 def held_claims(connection: sa.Connection, claimed: Sequence[Claimed]) -> list[Claimed]:
     """Those of ``claimed`` whose claim token stands in the database: what a commit that was cut off has left."""
-    tokens = [(*row.key, row.claim_token.hex) for row in claimed]
-    rows = run(connection, query_for(connection, "selection/held_claims"), claimed=tokens)
+    rows = run(connection, query_for(connection, "selection/held_claims"), claimed=claimed_of(claimed))
     found = {row["claim_token"] for row in rows}
     return [row for row in claimed if row.claim_token in found]
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from selectq.claims import claimed_of
+from selectq.defaults import DEFAULTS
 from selectq.executor import query_for, run, run_count
 from selectq.rows import Claimed, Selected, selected_of
 
@@ -25,15 +27,8 @@ HOPS = 250
 """Groups of blocked task instances that are passed over in one call, in each line."""
 LEAST_GROWTH, MOST_GROWTH = 4, 16
 """How many times as much a further call may read, and how many times as much after one that found nothing."""
-BEFORE_ALL = {
-    "after_priority_weight": 2**31,
-    "after_undated": 0,
-    "after_logical_date": None,
-    "after_dag_id": "",
-    "after_run_id": "",
-    "after_task_id": "",
-    "after_map_index": -1,
-}
+BEFORE_ALL = {name: value for name, value in DEFAULTS.items() if name.startswith("after_")}
+"""The place before all others, in the order of a walk."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +164,7 @@ def mark_queued(connection: sa.Connection, claimed: Sequence[Claimed]) -> None:
     run_count(
         connection,
         query_for(connection, "selection/mark_queued"),
-        claimed=[(*row.key, row.claim_token.hex) for row in claimed],
+        claimed=claimed_of(claimed),
         queued_dttm=claimed[0].queued_dttm.replace(tzinfo=None),
         queued_by=claimed[0].queued_by,
     )

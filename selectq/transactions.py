@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import NoReturn, TypeVar
 
@@ -31,6 +31,11 @@ def is_repeated(error: Exception) -> bool:
     if isinstance(error, DatabaseUnreachableError):
         return not isinstance(error, CommitUnknownError)
     return fault_of(error) in REPEATED
+
+
+def repeated(attempts: int) -> Iterable[stamina.Attempt]:
+    """At most so many attempts, further ones after errors that allow it."""
+    return stamina.retry_context(is_repeated, attempts=attempts, wait_initial=WAIT_INITIAL, wait_max=WAIT_MAX)
 
 
 class Transactions:
@@ -82,9 +87,7 @@ class Transactions:
             CommitUnknownError: the connection was lost during the commit, and there is no ``settle`` or it can't ask.
         """
         try:
-            for attempt in stamina.retry_context(
-                is_repeated, attempts=self._attempts, wait_initial=WAIT_INITIAL, wait_max=WAIT_MAX
-            ):
+            for attempt in repeated(self._attempts):
                 with attempt:
                     return self._once(work, settle)
         except sa.exc.DBAPIError as error:
@@ -140,9 +143,7 @@ class Transactions:
         return found
 
     def _asked(self, settle: Settle[T], result: T) -> T | None:
-        for attempt in stamina.retry_context(
-            is_repeated, attempts=max(3, self._attempts), wait_initial=WAIT_INITIAL, wait_max=WAIT_MAX
-        ):
+        for attempt in repeated(max(3, self._attempts)):
             with attempt:
                 connection = self._ready()
                 transaction = connection.begin()

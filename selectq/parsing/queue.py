@@ -162,9 +162,12 @@ class ParseQueue:
         return self._clock() if self._clock else None
 
     def _read(self, work: Callable[[sa.Connection], T]) -> T:
-        with closing(Transactions(partial(open_fit, self.engine), self.attempts)) as transactions:
+        with self._transactions() as transactions:
             return transactions.read(work)
 
     def _in_transaction(self, work: Callable[[sa.Connection], T]) -> T:
-        with closing(Transactions(partial(open_fit, self.engine), self.attempts)) as transactions:
+        with self._transactions() as transactions:
             return transactions.run(work)
+
+    def _transactions(self) -> closing[Transactions]:
+        return closing(Transactions(partial(open_fit, self.engine), self.attempts))
