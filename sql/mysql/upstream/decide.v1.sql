@@ -107,8 +107,7 @@ counted AS (
 looked_at AS (
     SELECT
         o.run_no, o.task_no, r.upstream_no,
-        r.is_direct, r.is_indirect, r.is_scope, r.expands, r.is_setup, r.counts_rows,
-        r.upstream_sized_by,
+        r.is_direct, r.is_indirect, r.is_scope, r.expands, r.is_setup, r.counts_rows, r.upstream_sized_by,
         o.size AS own_size, around.size AS around_size,
         CASE WHEN r.maps_further THEN o.size DIV NULLIF(around.size, 0) ELSE 1 END AS width,
         COALESCE(o.size > 0 AND around.size > 0, FALSE) AS is_part,
@@ -168,8 +167,7 @@ looked_at_in_part AS (
     SELECT /*+ MERGE(l) */
         l.run_no, l.task_no, l.upstream_no,
         l.is_direct, l.is_indirect, l.is_scope, l.expands, l.is_setup, l.counts_rows,
-        l.own_size, l.around_size,
-        l.width, l.upstream_size
+        l.own_size, l.around_size, l.width, l.upstream_size
     FROM looked_at AS l
     WHERE l.own_size > 0 AND l.is_part AND NOT l.expands
 ),
@@ -177,8 +175,7 @@ placed AS (
     SELECT
         l.run_no, l.task_no, u.map_index, l.upstream_no,
         l.is_direct, l.is_indirect, l.is_scope, l.expands, l.is_setup, l.counts_rows,
-        l.width,
-        l.upstream_size, u.map_index * l.around_size DIV l.own_size AS place
+        l.width, l.upstream_size, u.map_index * l.around_size DIV l.own_size AS place
     FROM undecided AS u
     STRAIGHT_JOIN looked_at_in_part AS l ON l.run_no = u.run_no AND l.task_no = u.task_no
     WHERE u.map_index >= 0

@@ -25,13 +25,10 @@ running_run AS MATERIALIZED (
     SELECT r.dag_id, r.run_id
     FROM (SELECT DISTINCT dag_id, run_id FROM decision) AS d
     CROSS JOIN LATERAL (
-        -- The first from there on: only the primary key gives that without reading the other runs of the dag.
-        SELECT dag_id, run_id, state FROM dag_run
-        WHERE (dag_run.dag_id, dag_run.run_id) >= (d.dag_id, d.run_id)
-        ORDER BY dag_run.dag_id, dag_run.run_id
-        LIMIT 1
+        SELECT dag_id, run_id FROM dag_run
+        WHERE dag_run.dag_id = d.dag_id AND dag_run.run_id = d.run_id AND dag_run.state = 'running'
+        OFFSET 0
     ) AS r
-    WHERE r.dag_id = d.dag_id AND r.run_id = d.run_id AND r.state = 'running'
 ),
 unchanged AS MATERIALIZED (
     SELECT ti.dag_id, ti.run_id, ti.task_id, ti.map_index, d.decision
