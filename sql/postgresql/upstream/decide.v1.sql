@@ -38,8 +38,15 @@ WITH wanted AS MATERIALIZED (
         jsonb_to_recordset(CAST(:runs AS jsonb)) AS (dag_id text, run_id text)
     ) WITH ORDINALITY AS j (dag_id, run_id, run_no)
     CROSS JOIN LATERAL (
-        SELECT dag_id, run_id, logical_date FROM dag_run
-        WHERE dag_run.dag_id = j.dag_id AND dag_run.run_id = j.run_id
+        -- The first from there on: only the primary key gives that, so the table is not read for each run.
+        SELECT f.dag_id, f.run_id, f.logical_date
+        FROM (
+            SELECT dag_id, run_id, logical_date FROM dag_run
+            WHERE (dag_run.dag_id, dag_run.run_id) >= (j.dag_id, j.run_id)
+            ORDER BY dag_run.dag_id, dag_run.run_id
+            LIMIT 1
+        ) AS f
+        WHERE f.dag_id = j.dag_id AND f.run_id = j.run_id
         OFFSET 0
     ) AS r
 ),
