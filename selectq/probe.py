@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import sqlalchemy as sa
 
-from selectq.database import READ_COMMITTED
+from selectq.database import READ_COMMITTED, connect
 from selectq.errors import UnsupportedDatabaseError
 from selectq.faults import Fault, fault_of
 from selectq.revisions import VERSION_TABLE
@@ -21,17 +21,20 @@ def check_skip_locked(one: sa.Connection, engine: sa.Engine) -> None:
     """Lock a row in ``one`` and see another session pass over it; nothing is changed, both transactions end.
 
     Raises:
-        UnsupportedDatabaseError: the other session got the row, waited for it, or could not be opened.
+        UnsupportedDatabaseError: the other session got the row, waited for it, or the pool has none left for it.
+        DatabaseUnreachableError: the other session could not be opened.
     """
     refused = "this server does not skip locked rows (SELECT ... FOR UPDATE SKIP LOCKED)"
     try:
         if not one.execute(row_to_lock.with_for_update(skip_locked=True)).all():
             # Somebody else is at the same probe now, and this session has just passed over their row.
             return
-        with engine.connect() as two:
+        with connect(engine) as two:
             two.detach()
             limit_waiting(two)
             if two.execute(row_to_lock.with_for_update(skip_locked=True)).all():
+                # A session that was killed meanwhile holds no lock: then this fails, and proves nothing.
+                one.execute(sa.select(1))
                 raise UnsupportedDatabaseError(f"{refused}: two sessions had a lock on the same row")
     except sa.exc.TimeoutError as error:
         raise UnsupportedDatabaseError(
