@@ -31,9 +31,11 @@
 -- server: 8.4
 -- origin: hand-written: a table of rules to be read; joins by numbers, for ids can't key a temporary table. The server
 --   plans a CTE anew wherever it is named, with all below it, so each is named as seldom as can be: planning 306 tables
---   took 85 ms of each call, planning 112 takes 20. MERGE where a step would only be copied. 1e0: sums of DOUBLE, which
---   are exact up to 2^53, take half of what those of DECIMAL take. SQL_BIG_RESULT: groups by sorting, which takes less
---   than a temporary table of so many columns
+--   took 85 ms of each call, planning 112 takes 20. MERGE where a step would only be copied. "+ 0" in a join hides a
+--   number from the server: it would give the step's table a key, and every row put in would pay for it, a quarter of
+--   all time; so it joins by hashing, in join_buffer_size of memory. 1e0: sums of DOUBLE, which are exact up to 2^53,
+--   take half of what those of DECIMAL take. SQL_BIG_RESULT: groups by sorting, which takes less than a temporary table
+--   of so many columns
 
 WITH wanted AS (
     SELECT r.dag_id, r.run_id, r.logical_date, j.run_no, DENSE_RANK() OVER (ORDER BY r.dag_id) AS dag_no
@@ -50,8 +52,8 @@ wanted_dag AS (
 ),
 defined_task AS (
     SELECT /*+ INDEX(t PRIMARY) */
-        ROW_NUMBER() OVER () AS task_key, d.dag_no, t.dag_id, t.task_id, CRC32(t.task_id) AS hash, t.task_no,
-        t.trigger_rule, t.sized_by, t.depends_on_past, t.wait_for_downstream, t.ignore_first_depends_on_past
+        d.dag_no, t.dag_id, t.task_id, t.task_no, t.trigger_rule, t.sized_by,
+        t.depends_on_past, t.wait_for_downstream, t.ignore_first_depends_on_past
     FROM wanted_dag AS d
     STRAIGHT_JOIN task AS t ON t.dag_id = d.dag_id
     WHERE t.task_no IS NOT NULL
@@ -73,16 +75,15 @@ sized AS (
     LEFT JOIN task_group AS g ON g.dag_id = e.dag_id AND g.group_id = e.node_id
 ),
 instance AS (
-    SELECT /*+ NO_BNL() INDEX(ti ix_task_instance_upstream) */
-        w.run_no, w.dag_no, t.task_key, t.task_no, ti.map_index, ti.state, s.size
+    SELECT /*+ INDEX(ti ix_task_instance_upstream) */
+        w.run_no, w.dag_no, t.task_no, ti.map_index, ti.state, s.size
     FROM wanted AS w
     STRAIGHT_JOIN task_instance AS ti ON ti.dag_id = w.dag_id AND ti.run_id = w.run_id
-    STRAIGHT_JOIN defined_task AS t
-        ON t.dag_no = w.dag_no AND t.hash = CRC32(ti.task_id) AND STRCMP(t.task_id, ti.task_id) = 0
-    LEFT JOIN sized AS s ON s.run_no = w.run_no AND s.node_no = t.sized_by
+    STRAIGHT_JOIN defined_task AS t ON t.dag_no + 0 = w.dag_no AND t.task_id = ti.task_id
+    LEFT JOIN sized AS s ON s.run_no + 0 = w.run_no AND s.node_no + 0 = t.sized_by
 ),
 undecided AS (
-    SELECT run_no, task_key, task_no, map_index, state, size
+    SELECT run_no, dag_no, task_no, map_index, state, size
     FROM instance
     WHERE state IS NULL OR state IN ('up_for_retry', 'up_for_reschedule')
 ),
@@ -113,7 +114,7 @@ looked_at AS (
         COALESCE(o.size > 0 AND around.size > 0, FALSE) AS is_part,
         upstream.size AS upstream_size
     FROM counted AS o
-    STRAIGHT_JOIN relation AS r ON r.dag_no = o.dag_no AND r.task_no = o.task_no
+    STRAIGHT_JOIN relation AS r ON r.dag_no + 0 = o.dag_no AND r.task_no + 0 = o.task_no
     LEFT JOIN sized AS around ON around.run_no = o.run_no AND around.node_no = r.common_group_no
     LEFT JOIN sized AS upstream ON upstream.run_no = o.run_no AND upstream.node_no = r.upstream_sized_by
     WHERE o.is_open
@@ -129,12 +130,12 @@ seen_by_all AS (
         END AS expected,
         c.success, c.skipped, c.failed, c.upstream_failed, c.removed
     FROM looked_at AS l
-    LEFT JOIN counted AS c ON c.run_no = l.run_no AND c.task_no = l.upstream_no
+    LEFT JOIN counted AS c ON c.run_no + 0 = l.run_no AND c.task_no + 0 = l.upstream_no
     WHERE NOT l.is_part OR l.expands
 ),
 -- A mapped task that is expanded itself is no obstacle; one that is not, and did not succeed, gives no length.
 by_all AS (
-    SELECT /*+ MERGE(seen_by_all) */ SQL_BIG_RESULT
+    SELECT /*+ MERGE(seen_by_all) */
         run_no, task_no,
         CAST(SUM(IF(is_direct, 1e0 * expected, NULL)) AS SIGNED) AS expected,
         CAST(SUM(IF(is_direct, 1e0 * success, NULL)) AS SIGNED) AS success,
@@ -172,12 +173,12 @@ looked_at_in_part AS (
     WHERE l.own_size > 0 AND l.is_part AND NOT l.expands
 ),
 placed AS (
-    SELECT
+    SELECT /*+ MERGE(u) */
         l.run_no, l.task_no, u.map_index, l.upstream_no,
         l.is_direct, l.is_indirect, l.is_scope, l.expands, l.is_setup, l.counts_rows,
         l.width, l.upstream_size, u.map_index * l.around_size DIV l.own_size AS place
     FROM undecided AS u
-    STRAIGHT_JOIN looked_at_in_part AS l ON l.run_no = u.run_no AND l.task_no = u.task_no
+    STRAIGHT_JOIN looked_at_in_part AS l ON l.run_no + 0 = u.run_no AND l.task_no + 0 = u.task_no
     WHERE u.map_index >= 0
 ),
 part AS (
@@ -191,7 +192,7 @@ part AS (
         COUNT(IF(i.state = 'upstream_failed', 1, NULL)) AS upstream_failed,
         COUNT(IF(i.state = 'removed', 1, NULL)) AS removed
     FROM looked_at_in_part AS l
-    STRAIGHT_JOIN instance AS i ON i.run_no = l.run_no AND i.task_no = l.upstream_no
+    STRAIGHT_JOIN instance AS i ON i.run_no + 0 = l.run_no AND i.task_no + 0 = l.upstream_no
     WHERE i.map_index >= 0
     GROUP BY l.run_no, l.task_no, l.upstream_no, place
 ),
@@ -216,8 +217,9 @@ seen_by_one AS (
         COALESCE(p.removed, 0) + CASE WHEN c.placeholder_state = 'removed' THEN 1 ELSE 0 END AS removed
     FROM placed AS l
     LEFT JOIN part AS p
-        ON p.run_no = l.run_no AND p.task_no = l.task_no AND p.upstream_no = l.upstream_no AND p.place = l.place
-    LEFT JOIN counted AS c ON c.run_no = l.run_no AND c.task_no = l.upstream_no
+        ON p.run_no + 0 = l.run_no AND p.task_no + 0 = l.task_no
+        AND p.upstream_no + 0 = l.upstream_no AND p.place + 0 = l.place
+    LEFT JOIN counted AS c ON c.run_no + 0 = l.run_no AND c.task_no + 0 = l.upstream_no
 ),
 by_one AS (
     SELECT /*+ MERGE(seen_by_one) */
@@ -298,7 +300,7 @@ past_unmet AS (
         END
 ),
 evidence AS (
-    SELECT
+    SELECT /*+ MERGE(u) */
         u.run_no, u.task_no, t.task_id, t.trigger_rule, u.map_index, u.state, u.size,
         u.map_index < 0 AND t.sized_by IS NOT NULL AS is_placeholder,
         a.expected IS NOT NULL OR p.expected IS NOT NULL AS has_upstreams,
@@ -320,19 +322,19 @@ evidence AS (
         a.over_bad, a.over_skipped, a.over_unusable,
         u.state IS NOT NULL
         AND EXISTS (
-            SELECT 1 FROM task_instance AS ti
-            WHERE
-                ti.dag_id = w.dag_id AND ti.run_id = w.run_id
+            SELECT 1
+            FROM wanted AS w
+            STRAIGHT_JOIN task_instance AS ti
+                ON ti.dag_id = w.dag_id AND ti.run_id = w.run_id
                 AND ti.task_id = t.task_id AND ti.map_index = u.map_index
-                AND ti.not_before > UTC_TIMESTAMP(6)
+            WHERE w.run_no = u.run_no AND ti.not_before > UTC_TIMESTAMP(6)
         ) AS is_early,
         past.task_no IS NOT NULL AS is_past_unmet
-    FROM wanted AS w
-    STRAIGHT_JOIN undecided AS u ON u.run_no = w.run_no
-    STRAIGHT_JOIN defined_task AS t ON t.task_key = u.task_key
-    LEFT JOIN by_all AS a ON a.run_no = u.run_no AND a.task_no = u.task_no
-    LEFT JOIN by_one AS p ON p.run_no = u.run_no AND p.task_no = u.task_no AND p.map_index = u.map_index
-    LEFT JOIN past_unmet AS past ON past.run_no = u.run_no AND past.task_no = u.task_no
+    FROM undecided AS u
+    STRAIGHT_JOIN defined_task AS t ON t.dag_no + 0 = u.dag_no AND t.task_no + 0 = u.task_no
+    LEFT JOIN by_all AS a ON a.run_no + 0 = u.run_no AND a.task_no + 0 = u.task_no
+    LEFT JOIN by_one AS p ON p.run_no + 0 = u.run_no AND p.task_no + 0 = u.task_no AND p.map_index + 0 = u.map_index
+    LEFT JOIN past_unmet AS past ON past.run_no + 0 = u.run_no AND past.task_no + 0 = u.task_no
 ),
 totalled AS (
     SELECT
@@ -472,12 +474,13 @@ SELECT
     MERGE(d)
     SET_VAR(optimizer_switch = 'derived_merge=off,derived_condition_pushdown=off')
     SET_VAR(tmp_table_size = 268435456)
+    SET_VAR(join_buffer_size = 67108864)
     */
     w.dag_id, w.run_id, d.task_id, d.map_index, d.is_placeholder, d.state, d.trigger_rule, d.decision,
     d.reason, d.expected, d.success, d.skipped, d.failed, d.upstream_failed, d.removed,
     d.setups, d.setups_success, d.setups_skipped,
     d.indirect AS indirect_setups, d.indirect_success AS indirect_setups_success, d.scope_open
 FROM decided AS d
-JOIN wanted AS w ON w.run_no = d.run_no
+STRAIGHT_JOIN wanted AS w ON w.run_no = d.run_no
 WHERE :waiting OR d.decision <> 'wait'
 ORDER BY d.run_no, d.task_no, d.map_index
