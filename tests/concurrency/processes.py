@@ -17,7 +17,12 @@ import stamina
 
 from selectq import schema
 from selectq.database import create_engine
-from selectq.errors import SelectqError
+from selectq.errors import (
+    DatabaseReadOnlyError,
+    DatabaseUnreachableError,
+    RetriesExhaustedError,
+    StatementCancelledError,
+)
 from selectq.scheduler_pass import SchedulerPass
 from tests.concurrency.scene import change_of_limit
 
@@ -37,6 +42,12 @@ STEPS = (
     (None, "scheduled", 5),
     ("scheduled", None, 0.3),
 )
+
+
+CLAIMS_MEET = (RetriesExhaustedError, DatabaseUnreachableError, DatabaseReadOnlyError, StatementCancelledError)
+"""What a claim may raise when faults are let loose, and nothing of the driver's."""
+
+SQL_MEETS = (sa.exc.DBAPIError,)
 
 
 @dataclass(frozen=True)
@@ -78,7 +89,8 @@ def is_running(process: int) -> bool:
     return True
 
 
-def guarded(work: Callable[[Job, sa.Engine, random.Random], None], job: Job) -> None:
+def guarded(work: Callable[[Job, sa.Engine, random.Random], None], job: Job, met: tuple[type[Exception], ...]) -> None:
+    """Work until the stress ends; errors other than ``met`` break it."""
     stamina.instrumentation.set_on_retry_hooks([])
     engine = create_engine(job.url, pool_size=1)
     draw = random.Random(f"{job.seed} {job.name} {os.getpid()}")
@@ -86,7 +98,7 @@ def guarded(work: Callable[[Job, sa.Engine, random.Random], None], job: Job) -> 
         while not job.ended:
             try:
                 work(job, engine, draw)
-            except (SelectqError, sa.exc.DBAPIError) as error:
+            except met as error:
                 # A deadlock is nothing unusual for plain SQL; selectq's own repeats must be enough for a scheduler.
                 if not job.faults and not is_conflict(error):
                     raise
@@ -105,7 +117,7 @@ def is_conflict(error: Exception) -> bool:
 
 def scheduler(job: Job) -> None:
     """Claims in a loop, and writes down the tokens that it was handed."""
-    guarded(claim_for_a_while, job)
+    guarded(claim_for_a_while, job, CLAIMS_MEET)
 
 
 def claim_for_a_while(job: Job, engine: sa.Engine, draw: random.Random) -> None:
@@ -139,7 +151,7 @@ def hook(job: Job, engine: sa.Engine, draw: random.Random) -> None:
 
 def worker(job: Job) -> None:
     """Starts, finishes, fails, defers, clears and schedules again, by plain SQL."""
-    guarded(step, job)
+    guarded(step, job, SQL_MEETS)
 
 
 def step(job: Job, engine: sa.Engine, draw: random.Random) -> None:
@@ -164,7 +176,7 @@ def step(job: Job, engine: sa.Engine, draw: random.Random) -> None:
 
 def changer(job: Job) -> None:
     """Changes one limit after the other."""
-    guarded(change, job)
+    guarded(change, job, SQL_MEETS)
 
 
 def change(job: Job, engine: sa.Engine, draw: random.Random) -> None:
