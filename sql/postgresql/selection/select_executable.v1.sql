@@ -114,7 +114,8 @@ walk AS (
         CAST(NULL AS bigint) AS run_free,
         CAST(NULL AS tid) AS task_at,
         CAST(NULL AS bigint) AS task_free,
-        CAST(NULL AS bigint) AS task_in_run_free
+        CAST(NULL AS bigint) AS task_in_run_free,
+        false AS may_replace
     FROM head_of_lane AS h
     LEFT JOIN executor_limit AS e ON e.executor = h.executor
     CROSS JOIN pass
@@ -362,7 +363,8 @@ walk AS (
                     kind = 'bookmark' AS is_bookmark, kind = 'started' AS has_started,
                     pool, pool_slots, executor,
                     priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-                    pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free
+                    pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free,
+                    may_replace
                 FROM so_far
                 WHERE NOT turn
                 UNION ALL
@@ -370,7 +372,8 @@ walk AS (
                     false, false,
                     pool, pool_slots, executor,
                     priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-                    pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free
+                    pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free,
+                    false
                 FROM page
                 WHERE is_kept
                 UNION ALL
@@ -378,32 +381,35 @@ walk AS (
                     true, false,
                     pool, pool_slots, executor,
                     priority_rank, date_rank, dag_id, end_run_id, end_task_id, end_map_index,
-                    pool_no, pool_free, executor_free, NULL, NULL, NULL, NULL, NULL
+                    pool_no, pool_free, executor_free, NULL, NULL, NULL, NULL, NULL, false
                 FROM page
                 WHERE is_end
             ) AS l
         ),
 
         -- 3d. Due are the candidates before the first bookmark; those that have started are counted along with them.
-        --     Spare: more of a run than it has room for. They start only if others of the run, before them, do not.
         due AS MATERIALIZED (
             SELECT
                 line.*,
-                count(*) OVER (PARTITION BY run_at ORDER BY place ROWS UNBOUNDED PRECEDING) > run_free AS is_spare
+                count(*) OVER (PARTITION BY run_at ORDER BY place ROWS UNBOUNDED PRECEDING) AS nth_of_run,
+                bool_or(may_replace) OVER (PARTITION BY run_at) AS run_has_lost
             FROM line
             WHERE bookmarks = 0 AND NOT is_bookmark AND place <= (SELECT reach FROM now)
         ),
-        -- Contested: a holder of it has not room for all that are due. The others start.
+        -- Contested: a holder of it has not room for all that are due. The others start. Those that are more of a run
+        -- than it has room for, the spare ones, start only if others of the run do not: they are left out until the run
+        -- has lost one.
         judged AS MATERIALIZED (
             SELECT
                 due.*,
-                sum(pool_slots) OVER (PARTITION BY pool_no) > pool_free IS TRUE
+                run_has_lost
+                OR sum(pool_slots) OVER (PARTITION BY pool_no) > pool_free IS TRUE
                 OR count(*) OVER (PARTITION BY task_at) > task_free IS TRUE
                 OR count(*) OVER (PARTITION BY task_at, run_at) > task_in_run_free IS TRUE
                 OR count(*) OVER (PARTITION BY executor) > executor_free IS TRUE
                 AS is_contested
             FROM due
-            WHERE NOT is_spare
+            WHERE nth_of_run <= run_free OR run_has_lost
         ),
 
         -- 3e. Rounds over the contested. up: what is taken of a holder if all up to and with this one start; taken: by
@@ -413,7 +419,7 @@ walk AS (
             SELECT
                 place, has_started AS starts, true AS is_open,
                 pool_no, pool_slots, executor, run_at, task_at,
-                pool_free, task_free, task_in_run_free, executor_free
+                pool_free, run_free, task_free, task_in_run_free, executor_free
             FROM judged
             WHERE is_contested
 
@@ -422,18 +428,18 @@ walk AS (
             SELECT
                 place, surely_fits, bool_or(NOT surely_fits) OVER (),
                 pool_no, pool_slots, executor, run_at, task_at,
-                pool_free - pool_taken, task_free - task_taken,
+                pool_free - pool_taken, run_free - run_taken, task_free - task_taken,
                 task_in_run_free - task_in_run_taken, executor_free - executor_taken
             FROM (
                 SELECT
                     summed.*,
                     -- least() leaves NULL out: no limit.
                     least(
-                        pool_free - pool_up, task_free - task_up,
+                        pool_free - pool_up, run_free - run_up, task_free - task_up,
                         task_in_run_free - task_in_run_up, executor_free - executor_up
                     ) >= 0 AS surely_fits,
                     least(
-                        pool_free - pool_taken - pool_slots, task_free - task_taken - 1,
+                        pool_free - pool_taken - pool_slots, run_free - run_taken - 1, task_free - task_taken - 1,
                         task_in_run_free - task_in_run_taken - 1, executor_free - executor_taken - 1
                     ) >= 0 AS may_fit
                 FROM (
@@ -441,6 +447,8 @@ walk AS (
                         r.*,
                         sum(pool_slots) OVER by_pool AS pool_up,
                         coalesce(sum(pool_slots) FILTER (WHERE starts) OVER by_pool, 0) AS pool_taken,
+                        count(*) OVER by_run AS run_up,
+                        count(*) FILTER (WHERE starts) OVER by_run AS run_taken,
                         count(*) OVER by_task AS task_up,
                         count(*) FILTER (WHERE starts) OVER by_task AS task_taken,
                         count(*) OVER by_task_in_run AS task_in_run_up,
@@ -451,6 +459,7 @@ walk AS (
                     WHERE is_open
                     WINDOW
                         by_pool AS (PARTITION BY pool_no ORDER BY place ROWS UNBOUNDED PRECEDING),
+                        by_run AS (PARTITION BY run_at ORDER BY place ROWS UNBOUNDED PRECEDING),
                         by_task AS (PARTITION BY task_at ORDER BY place ROWS UNBOUNDED PRECEDING),
                         by_task_in_run AS (PARTITION BY run_at, task_at ORDER BY place ROWS UNBOUNDED PRECEDING),
                         by_executor AS (PARTITION BY executor ORDER BY place ROWS UNBOUNDED PRECEDING)
@@ -470,7 +479,9 @@ walk AS (
         final AS MATERIALIZED (
             SELECT coalesce(min(place), (SELECT max(place) + 1 FROM due)) AS before
             FROM due
-            WHERE is_spare AND run_at IN (SELECT run_at FROM outcome WHERE NOT starts) IS TRUE
+            WHERE
+                nth_of_run > run_free AND NOT run_has_lost
+                AND run_at IN (SELECT run_at FROM outcome WHERE NOT starts) IS TRUE
         ),
         started AS MATERIALIZED (
             SELECT *
@@ -516,7 +527,7 @@ walk AS (
             'started',
             pool, pool_slots, executor,
             priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-            pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free
+            pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free, false
         FROM started
         CROSS JOIN tally
         UNION ALL
@@ -528,7 +539,8 @@ walk AS (
             CASE WHEN is_bookmark THEN 'bookmark' ELSE 'waiting' END,
             pool, pool_slots, executor,
             priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-            pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free
+            pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free,
+            may_replace OR run_at IN (SELECT run_at FROM outcome WHERE NOT starts) IS TRUE
         FROM left_over
         CROSS JOIN tally
         WHERE tally.started < (SELECT max_tis FROM pass)
