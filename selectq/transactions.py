@@ -14,6 +14,7 @@ from selectq.errors import (
     DatabaseReadOnlyError,
     DatabaseUnreachableError,
     RetriesExhaustedError,
+    SelectqError,
     StatementCancelledError,
 )
 from selectq.faults import Fault, fault_of
@@ -65,13 +66,26 @@ class Transactions:
 
         Returns:
             What each attempt returned whose commit may have arrived; that of the last one has.
+
+        Raises:
+            CommitUnknownError: the commit may have arrived, and the work could not be done again; ``result`` is what
+                the first such attempt returned.
         """
         unsure: list[T] = []
 
         def note(_: sa.Connection, result: T) -> None:
             unsure.append(result)
 
-        done = self.run(work, note)
+        try:
+            done = self.run(work, note)
+        except (SelectqError, sa.exc.DBAPIError) as error:
+            if not unsure:
+                raise
+            raise CommitUnknownError(
+                "the connection was lost during the commit: either all was committed of which 'result' tells, or "
+                f"nothing was; and it could not be done again: {error}",
+                unsure[0],
+            ) from error
         return [*unsure, done]
 
     def run(self, work: Work[T], settle: Settle[T] | None = None) -> T:

@@ -11,7 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 from selectq import schema
+from selectq.dags import Dag, Task
 from selectq.database import create_engine
+from selectq.defining import define
 from selectq.errors import (
     CommitUnknownError,
     DatabaseReadOnlyError,
@@ -25,7 +27,7 @@ from tests.servers.state import busy_connections
 
 Hook = Callable[[sa.Connection], None]
 
-ti = schema.metadata.tables["task_instance"]
+dag_run, ti = (schema.metadata.tables[name] for name in ("dag_run", "task_instance"))
 KEY = (ti.c.dag_id, ti.c.run_id, ti.c.task_id, ti.c.map_index)
 
 
@@ -159,6 +161,34 @@ def test_a_commit_that_nobody_can_ask_about_is_told(engine_url: str, engine: sa.
         p.claim()
     assert len({row.claim_token for row in caught.value.result}) == 8
     assert queued(engine) == 0
+    own.dispose()
+
+
+def test_work_that_is_not_known_to_be_done_and_cannot_be_done_again_is_told(engine: sa.Engine, engine_url: str) -> None:
+    define(engine, Dag("d", [Task("t")]))
+    with engine.begin() as connection:
+        connection.execute(sa.insert(dag_run).values(dag_id="d", run_id="r", state="running"))
+        connection.execute(sa.insert(ti).values(dag_id="d", run_id="r", task_id="t", map_index=-1))
+    own = create_engine(engine_url)
+    changes: list[str] = []
+    lost: list[int] = []
+
+    def lose_the_second(connection: sa.Connection, cursor: Any, sql: str, *rest: Any) -> None:
+        if "UPDATE" in sql and "task_instance" in sql:
+            changes.append(sql)
+            if lost:
+                kill(connection)
+
+    def lose_the_commit(connection: sa.Connection) -> None:
+        if changes and not lost:
+            lost.append(1)
+            kill(connection)
+
+    sa.event.listen(own, "before_cursor_execute", lose_the_second)
+    sa.event.listen(own, "commit", lose_the_commit)
+    with SchedulerPass(own, attempts=2) as p, pytest.raises(CommitUnknownError, match="not be done again") as caught:
+        p.apply([("d", "r")])
+    assert [row.key for row in caught.value.result] == [("d", "r", "t", -1)]
     own.dispose()
 
 
