@@ -25,6 +25,7 @@ Settle = Callable[[sa.Connection, T], T | None]
 
 WAIT_INITIAL, WAIT_MAX = 0.02, 0.5
 """Seconds between two attempts: about the first, twice as long each time, never longer than the last."""
+ALL_OR_NOTHING = "either all was committed of which 'result' tells, or nothing was"
 REPEATED = {Fault.CONFLICT, Fault.LOST, Fault.READ_ONLY}
 
 
@@ -82,8 +83,7 @@ class Transactions:
             if not unsure:
                 raise
             raise CommitUnknownError(
-                "the connection was lost during the commit: either all was committed of which 'result' tells, or "
-                f"nothing was; and it could not be done again: {error}",
+                f"the connection was lost during the commit: {ALL_OR_NOTHING}; and it could not be done again: {error}",
                 unsure[0],
             ) from error
         return [*unsure, done]
@@ -142,9 +142,7 @@ class Transactions:
     def _settled(self, settle: Settle[T] | None, result: T, error: sa.exc.DBAPIError) -> T:
         """What the commit did, by asking; if nothing, its error: the work may be repeated."""
         unknown = CommitUnknownError(
-            f"the connection was lost during the commit ({error.orig}): either all was committed of which 'result' "
-            "tells, or nothing was",
-            result,
+            f"the connection was lost during the commit ({error.orig}): {ALL_OR_NOTHING}", result
         )
         if settle is None:
             raise unknown from error

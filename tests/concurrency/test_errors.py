@@ -23,7 +23,7 @@ from selectq.errors import (
 )
 from selectq.scheduler_pass import SchedulerPass
 from tests.concurrency.test_commit_order import fill, instances, queued, world
-from tests.servers.state import busy_connections
+from tests.servers.state import busy_connections, end_session
 
 Hook = Callable[[sa.Connection], None]
 
@@ -66,20 +66,8 @@ def at_commit(engine: sa.Engine, do: Hook) -> Iterator[None]:
         assert done
 
 
-def number_of(connection: sa.Connection) -> int:
-    driver: Any = connection.connection.driver_connection
-    number = driver.info.backend_pid if connection.dialect.name == "postgresql" else driver.thread_id()
-    return int(number)
-
-
-def kill(connection: sa.Connection) -> None:
-    command = "SELECT pg_terminate_backend({})" if connection.dialect.name == "postgresql" else "KILL {}"
-    with connection.engine.connect() as other:
-        other.exec_driver_sql(command.format(number_of(connection)))
-
-
 def unreachable(connection: sa.Connection) -> None:
-    kill(connection)
+    end_session(connection)
     connection.engine.dispose()
 
     def refuse(*args: Any) -> None:
@@ -91,7 +79,7 @@ def unreachable(connection: sa.Connection) -> None:
 @pytest.mark.parametrize(("times", "attempts"), [(1, 3), (2, 3), (1, 1)])
 def test_a_connection_lost_before_the_commit_is_made_anew(engine: sa.Engine, times: int, attempts: int) -> None:
     fill(engine, world(instances()))
-    with at_claim(engine, kill, times), SchedulerPass(engine, attempts=attempts) as p:
+    with at_claim(engine, end_session, times), SchedulerPass(engine, attempts=attempts) as p:
         if attempts > times:
             assert len(p.claim()) == 8
         else:
@@ -105,7 +93,7 @@ def test_a_connection_lost_before_the_commit_is_made_anew(engine: sa.Engine, tim
 
 def test_a_commit_that_did_not_arrive_is_found_out_and_made_again(engine: sa.Engine) -> None:
     fill(engine, world(instances()))
-    with at_commit(engine, kill), SchedulerPass(engine) as p:
+    with at_commit(engine, end_session), SchedulerPass(engine) as p:
         claimed = p.claim()
     assert len({row.claim_token for row in claimed}) == queued(engine) == 8
 
@@ -117,7 +105,7 @@ def test_a_commit_whose_answer_got_lost_is_found_out(engine: sa.Engine) -> None:
     def commit_and_cut(connection: sa.Connection) -> None:
         cursor: Any = connection.connection.cursor()
         cursor.execute("COMMIT")
-        kill(connection)
+        end_session(connection)
 
     with at_commit(engine, commit_and_cut), SchedulerPass(engine) as p:
         claimed = p.claim()
@@ -131,7 +119,7 @@ def test_a_commit_that_the_server_still_works_on_is_waited_for(engine: sa.Engine
 
     def go_on_elsewhere(connection: sa.Connection) -> None:
         claims = connection.execute(sa.select(*KEY, ti.c.claim_token).where(ti.c.state == "queued")).all()
-        kill(connection)
+        end_session(connection)
         other = connection.engine.connect()
         for *key, token in claims:
             found = sa.and_(*(column == value for column, value in zip(KEY, key, strict=True)))
@@ -177,12 +165,12 @@ def test_work_that_is_not_known_to_be_done_and_cannot_be_done_again_is_told(engi
         if "UPDATE" in sql and "task_instance" in sql:
             changes.append(sql)
             if lost:
-                kill(connection)
+                end_session(connection)
 
     def lose_the_commit(connection: sa.Connection) -> None:
         if changes and not lost:
             lost.append(1)
-            kill(connection)
+            end_session(connection)
 
     sa.event.listen(own, "before_cursor_execute", lose_the_second)
     sa.event.listen(own, "commit", lose_the_commit)
@@ -262,7 +250,7 @@ def test_after_a_failover_a_new_connection_is_tried(engine: sa.Engine, times: in
 
 def test_a_pass_that_died_leaves_no_lock_and_no_half_claim(engine: sa.Engine) -> None:
     fill(engine, world(instances(), slots=5))
-    with at_claim(engine, kill, 9), SchedulerPass(engine, attempts=1) as p, suppress(DatabaseUnreachableError):
+    with at_claim(engine, end_session, 9), SchedulerPass(engine, attempts=1) as p, suppress(DatabaseUnreachableError):
         p.claim()
     with engine.connect() as connection:
         assert busy_connections(connection) == 0

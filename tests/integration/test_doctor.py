@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from selectq.cli import main
 from selectq.database import create_engine
 from selectq.errors import DatabaseUnreachableError, UnsupportedDatabaseError
 from selectq.scheduler_pass import SchedulerPass
+from tests.servers.state import end_session
 
 
 def doctor(url: str, *arguments: str) -> Any:
@@ -90,39 +90,22 @@ def test_a_pool_of_one_connection_is_named(engine_url: str) -> None:
     engine.dispose()
 
 
-def test_a_session_killed_in_the_probe_is_no_proof(engine: sa.Engine, engine_url: str) -> None:
+def test_a_session_killed_in_the_probe_is_no_proof(engine_url: str) -> None:
     """Its lock is gone with it, and the other session gets the row."""
-    probed = create_engine(engine_url)
-    locking: list[Any] = []
+    engine = create_engine(engine_url)
+    locking: list[sa.Connection] = []
 
-    @sa.event.listens_for(probed, "before_cursor_execute")
-    def kill_the_first(connection: Any, cursor: Any, sql: str, *rest: Any) -> None:
+    @sa.event.listens_for(engine, "before_cursor_execute")
+    def kill_the_first(connection: sa.Connection, cursor: Any, sql: str, *rest: Any) -> None:
         if "FOR UPDATE" in sql:
-            locking.append(session_of(cursor.connection))
+            locking.append(connection)
             if len(locking) == 2:
-                kill(engine, locking[0])
+                end_session(locking[0])
 
-    with pytest.raises(DatabaseUnreachableError, match="the connection was lost"), SchedulerPass(probed):
+    with pytest.raises(DatabaseUnreachableError, match="the connection was lost"), SchedulerPass(engine):
         pass
     assert len(locking) == 2
-    probed.dispose()
-
-
-def session_of(connection: Any) -> int:
-    return int(connection.thread_id() if hasattr(connection, "thread_id") else connection.info.backend_pid)
-
-
-def kill(engine: sa.Engine, session: int) -> None:
-    """End a session and wait until its locks are gone."""
-    with engine.connect() as connection:
-        if engine.dialect.name == "postgresql":
-            connection.execute(sa.select(sa.func.pg_terminate_backend(session, 5000)))
-        else:
-            connection.exec_driver_sql(f"KILL {session}")
-            there = sa.text("SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_id = :id")
-            end = time.monotonic() + 10
-            while connection.scalar(there, {"id": session}) and time.monotonic() < end:
-                time.sleep(0.01)
+    engine.dispose()
 
 
 def test_a_second_session_that_cannot_be_opened_is_no_proof(engine_url: str) -> None:

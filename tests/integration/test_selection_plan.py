@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 import sqlalchemy as sa
 
 from benchmarks.peers.mixed import Mixed
 from benchmarks.workloads import Uniform
 from selectq.executor import query_for
+from selectq.plans.postgresql import explain
 
 NOTHING_MARKED_VISIBLE = "UPDATE pg_class SET relallvisible = 0 WHERE oid = 'task_instance'::regclass"
 NEVER_ANALYSED = """
@@ -24,20 +21,10 @@ TAKEN_FOR_EMPTY = """
 """
 
 
-def explain(connection: sa.Connection, options: str = "") -> Iterator[Any]:
-    query = query_for(connection, "selection/select_executable")
-    found = connection.execute(sa.text(f"EXPLAIN {options} {query.sql}"), {"max_tis": 512, "executor_slots": "{}"})
-    yield from found.scalars()
-
-
 def plan(connection: sa.Connection) -> str:
-    return "\n".join(explain(connection))
-
-
-def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield node
-    for inner in node.get("Plans", ()):
-        yield from nodes(inner)
+    query = query_for(connection, "selection/select_executable")
+    rows = connection.execute(sa.text("EXPLAIN " + query.sql), {"max_tis": 512, "executor_slots": "{}"})
+    return "\n".join(rows.scalars())
 
 
 @pytest.mark.parametrize("engine_name", ["postgresql", "postgresql15"])
@@ -59,8 +46,9 @@ def test_rows_that_wait_for_others_of_their_run_are_decided_together(engine: sa.
     """Each of them that could follow another one ended a step before, which sorts all rows at hand: 54 steps here."""
     Mixed(10_000).load(engine)
     with engine.connect() as connection:
-        [found] = explain(connection, "(ANALYZE, FORMAT JSON)")
-    [top] = found if isinstance(found, list) else json.loads(found)
-    [walk] = [node for node in nodes(top["Plan"]) if node.get("Subplan Name") == "CTE walk"]
-    _, steps = walk["Plans"]
-    assert steps["Actual Loops"] <= 8
+        query = query_for(connection, "selection/select_executable")
+        found = explain(connection, query, {"max_tis": 512, "executor_slots": {}}, analyze=True)
+    [walk] = [node for node in found.walk() if node.text.startswith("CTE walk:")]
+    _, steps = walk.children
+    assert steps.loops is not None
+    assert steps.loops <= 8

@@ -1,6 +1,9 @@
-"""What a test must leave as it found it: the schema of its database, and no open transaction."""
+"""What a test must leave as it found it: the schema of its database, and no open transaction; and sessions to end."""
 
 from __future__ import annotations
+
+import time
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -64,3 +67,18 @@ def busy_connections(connection: sa.Connection) -> int:
     found = connection.scalar(sa.text(query))
     connection.commit()
     return int(found or 0)
+
+
+def end_session(connection: sa.Connection) -> None:
+    """End the session of a connection, as an administrator would, and wait until its locks are gone."""
+    driver: Any = connection.connection.driver_connection
+    with connection.engine.connect() as other:
+        if connection.dialect.name == "postgresql":
+            other.execute(sa.select(sa.func.pg_terminate_backend(driver.info.backend_pid, 10_000)))
+            return
+        number = driver.thread_id()
+        other.exec_driver_sql(f"KILL {number}")
+        there = sa.text("SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_id = :number")
+        end = time.monotonic() + 10
+        while other.scalar(there, {"number": number}) and time.monotonic() < end:
+            time.sleep(0.01)
