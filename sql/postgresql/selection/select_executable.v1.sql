@@ -388,17 +388,18 @@ walk AS (
         ),
 
         -- 3d. Due are the candidates before the first bookmark; those that have started are counted along with them.
+        --     Spare: more of a run than it has room for. They start only if others of the run do not, so they are left
+        --     out until it has lost one.
         due AS MATERIALIZED (
             SELECT
                 line.*,
-                count(*) OVER (PARTITION BY run_at ORDER BY place ROWS UNBOUNDED PRECEDING) AS nth_of_run,
-                bool_or(may_replace) OVER (PARTITION BY run_at) AS run_has_lost
+                bool_or(may_replace) OVER (PARTITION BY run_at) AS run_has_lost,
+                count(*) OVER (PARTITION BY run_at ORDER BY place ROWS UNBOUNDED PRECEDING) > run_free
+                AND NOT bool_or(may_replace) OVER (PARTITION BY run_at) AS is_spare
             FROM line
             WHERE bookmarks = 0 AND NOT is_bookmark AND place <= (SELECT reach FROM now)
         ),
-        -- Contested: a holder of it has not room for all that are due. The others start. Those that are more of a run
-        -- than it has room for, the spare ones, start only if others of the run do not: they are left out until the run
-        -- has lost one.
+        -- Contested: a holder of it has not room for all that are due. The others start.
         judged AS MATERIALIZED (
             SELECT
                 due.*,
@@ -409,7 +410,7 @@ walk AS (
                 OR count(*) OVER (PARTITION BY executor) > executor_free IS TRUE
                 AS is_contested
             FROM due
-            WHERE nth_of_run <= run_free OR run_has_lost
+            WHERE NOT is_spare
         ),
 
         -- 3e. Rounds over the contested. up: what is taken of a holder if all up to and with this one start; taken: by
@@ -479,9 +480,7 @@ walk AS (
         final AS MATERIALIZED (
             SELECT coalesce(min(place), (SELECT max(place) + 1 FROM due)) AS before
             FROM due
-            WHERE
-                nth_of_run > run_free AND NOT run_has_lost
-                AND run_at IN (SELECT run_at FROM outcome WHERE NOT starts) IS TRUE
+            WHERE is_spare AND run_at IN (SELECT run_at FROM outcome WHERE NOT starts) IS TRUE
         ),
         started AS MATERIALIZED (
             SELECT *
