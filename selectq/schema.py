@@ -147,6 +147,7 @@ def build_metadata(dialect: str = "postgresql") -> sa.MetaData:
         check(one_of("trigger_rule", TRIGGER_RULES), "trigger_rule"),
         check("NOT (is_setup AND is_teardown)", "setup_or_teardown"),
         check("executor <> ''", "executor"),
+        *limited_tasks(on_mysql),
     )
     table(
         "task_edge",
@@ -210,6 +211,14 @@ def build_metadata(dialect: str = "postgresql") -> sa.MetaData:
     add_parsing_tables(table, on_mysql)
     add_upstream(metadata)
     return metadata
+
+
+def limited_tasks(on_mysql: bool) -> tuple[sa.Index, ...]:
+    """Most tasks have no limit of their own: selection learns that from a small index. MySQL has no partial ones."""
+    if on_mysql:
+        return ()
+    limited = sa.text("max_active_tis_per_dag IS NOT NULL OR max_active_tis_per_dagrun IS NOT NULL")
+    return (sa.Index("ix_task_limited", "dag_id", "task_id", unique=True, postgresql_where=limited),)
 
 
 def postgresql_checks(on_mysql: bool) -> tuple[sa.CheckConstraint, ...]:
