@@ -18,6 +18,8 @@ import sqlalchemy as sa
 
 Row = sa.Row[*tuple[Any, ...]]
 Key = tuple[str, str, str, int]
+Holder = tuple[str, ...]
+"""Its kind and its name."""
 BEFORE_ALL_DATES = datetime(1, 1, 1, tzinfo=UTC)
 ROWS_AT_ONCE = 50_000
 """A range of weights is closed once it has as many; one weight is never cut."""
@@ -69,7 +71,8 @@ class Walk:
     started: list[Key]
     """In order."""
     holders: int
-    """Touched: open pools, and runs, limited tasks and limited tasks in a run of what was started."""
+    """Touched: open pools; runs, limited tasks and limited tasks in a run of what was started; and for each that was
+    passed over one that it did not fit, a pool if there is one."""
     blocked: Key | None
     """The first that was passed over, if there is one."""
     blocked_by: frozenset[str]
@@ -96,7 +99,7 @@ def walk(connection: sa.Connection, max_tis: int) -> Walk:
     in_run: Counter[tuple[str, str]] = Counter()
     in_task: Counter[tuple[str, str]] = Counter()
     in_task_of_run: Counter[tuple[str, str, str]] = Counter()
-    touched: set[tuple[str, ...]] = set()
+    touched: set[Holder] = set()
 
     def take(dag_id: str, run_id: str, task_id: str, state: str, pool: str, pool_slots: int) -> None:
         if state != "deferred":
@@ -106,20 +109,20 @@ def walk(connection: sa.Connection, max_tis: int) -> Walk:
         in_task[dag_id, task_id] += 1
         in_task_of_run[dag_id, run_id, task_id] += 1
 
-    def full(row: Waiting) -> Iterator[str]:
-        """The limits that it does not fit."""
+    def full(row: Waiting) -> Iterator[tuple[str, Holder]]:
+        """The limits that it does not fit, each with its holder."""
         pool, (dag_id, run_id) = pools.get(row.pool), row.run
         task = tasks.get((dag_id, row.task_id), NO_LIMITS)
         if pool is None:
-            yield "no_pool"
+            yield "no_pool", ("pool", row.pool)
         elif pool.slots != -1 and in_pool[row.pool] + row.pool_slots > pool.slots:
-            yield "pool"
+            yield "pool", ("pool", row.pool)
         if in_run[row.run] >= dags[dag_id]:
-            yield "max_active_tasks"
+            yield "max_active_tasks", ("run", *row.run)
         if reached(in_task[dag_id, row.task_id], task.max_active_tis_per_dag):
-            yield "max_active_tis_per_dag"
+            yield "max_active_tis_per_dag", ("task", dag_id, row.task_id)
         if reached(in_task_of_run[dag_id, run_id, row.task_id], task.max_active_tis_per_dagrun):
-            yield "max_active_tis_per_dagrun"
+            yield "max_active_tis_per_dagrun", ("task in run", dag_id, run_id, row.task_id)
 
     def touch(row: Waiting) -> None:
         dag_id, run_id = row.run
@@ -140,14 +143,16 @@ def walk(connection: sa.Connection, max_tis: int) -> Walk:
     for row in in_line(connection):
         if len(started) == max_tis:
             break
-        limits = frozenset(full(row))
-        passed_over.update(limits)
+        limits = dict(full(row))
+        passed_over.update(limits.keys())
         if not limits:
             take(*row.run, row.task_id, "queued", row.pool, row.pool_slots)
             touch(row)
             started.append(row.key)
-        elif blocked is None:
-            blocked, blocked_by = row, limits
+            continue
+        touched.add(next(iter(limits.values())))
+        if blocked is None:
+            blocked, blocked_by = row, frozenset(limits)
     return Walk(started, len(touched), blocked and blocked.key, blocked_by, passed_over)
 
 
