@@ -40,7 +40,9 @@ claim AS (
     FROM jsonb_array_elements(CAST(:claims AS jsonb)) WITH ORDINALITY AS j (ids, place)
 ),
 locked AS MATERIALIZED (
-    SELECT c.place, c.claim_token, c.pool_locked, c.task_locked, ti.*
+    SELECT
+        c.place, c.claim_token, c.pool_locked, c.task_locked, ti.*,
+        row_number() OVER (PARTITION BY ti.dag_id, ti.run_id ORDER BY c.place) AS nth_of_run
     FROM claim AS c
     CROSS JOIN LATERAL (
         SELECT t.ctid AS ti_at, t.dag_id, t.run_id, t.task_id, t.pool, t.pool_slots
@@ -52,22 +54,41 @@ locked AS MATERIALIZED (
         FOR UPDATE OF t SKIP LOCKED
     ) AS ti
 ),
--- Its limits. A row's address (ctid) stands for its name: it is short to sort by.
+-- Its limits; of its run what is free, counted once for all rows of the run. A row's address (ctid) stands for its name:
+-- it is short to sort by.
 candidate AS MATERIALIZED (
-    SELECT l.*, bound.*
+    SELECT
+        l.*,
+        first_value(of_run.run_at) OVER in_run AS run_at,
+        first_value(of_run.run_free) OVER in_run AS run_free,
+        of_task.*
     FROM locked AS l
-    CROSS JOIN LATERAL (
+    LEFT JOIN LATERAL (
         SELECT
-            r.ctid AS run_at, d.max_active_tasks,
-            t.ctid AS task_at, t.max_active_tis_per_dag, t.max_active_tis_per_dagrun
+            r.ctid AS run_at,
+            d.max_active_tasks - (
+                SELECT count(*)
+                FROM task_instance AS a
+                WHERE
+                    a.state IN ('queued', 'running', 'deferred') AND a.state <> 'deferred'
+                    AND a.dag_id = r.dag_id AND a.run_id = r.run_id
+            ) AS run_free
         FROM dag_run AS r
         JOIN dag AS d ON d.dag_id = r.dag_id
-        LEFT JOIN task AS t
-            ON t.dag_id = r.dag_id AND t.task_id = l.task_id
-            AND (t.max_active_tis_per_dag IS NOT NULL OR t.max_active_tis_per_dagrun IS NOT NULL)
-        WHERE r.dag_id = l.dag_id AND r.run_id = l.run_id AND r.state = 'running' AND NOT d.is_paused
+        WHERE
+            l.nth_of_run = 1 AND r.dag_id = l.dag_id AND r.run_id = l.run_id
+            AND r.state = 'running' AND NOT d.is_paused
         OFFSET 0
-    ) AS bound
+    ) AS of_run ON true
+    LEFT JOIN LATERAL (
+        SELECT t.ctid AS task_at, t.max_active_tis_per_dag, t.max_active_tis_per_dagrun
+        FROM task AS t
+        WHERE
+            t.dag_id = l.dag_id AND t.task_id = l.task_id
+            AND (t.max_active_tis_per_dag IS NOT NULL OR t.max_active_tis_per_dagrun IS NOT NULL)
+        OFFSET 0
+    ) AS of_task ON true
+    WINDOW in_run AS (PARTITION BY l.dag_id, l.run_id ORDER BY l.place ROWS UNBOUNDED PRECEDING)
 ),
 pool_room AS MATERIALIZED (
     SELECT c.pool, room.pool_free
@@ -92,13 +113,7 @@ checked AS MATERIALIZED (
         c.*,
         least(
             p.pool_free - sum(c.pool_slots) OVER by_pool,
-            c.max_active_tasks - (
-                SELECT count(*)
-                FROM task_instance AS a
-                WHERE
-                    a.state IN ('queued', 'running', 'deferred') AND a.state <> 'deferred'
-                    AND a.dag_id = c.dag_id AND a.run_id = c.run_id
-            ) - count(*) OVER by_run,
+            c.run_free - count(*) OVER by_run,
             c.max_active_tis_per_dag - (
                 SELECT count(*)
                 FROM task_instance AS a
@@ -118,7 +133,8 @@ checked AS MATERIALIZED (
     FROM candidate AS c
     JOIN pool_room AS p ON p.pool = c.pool
     WHERE
-        (p.pool_free IS NULL OR c.pool_locked) AND (c.max_active_tis_per_dag IS NULL OR c.task_locked)
+        c.run_at IS NOT NULL
+        AND (p.pool_free IS NULL OR c.pool_locked) AND (c.max_active_tis_per_dag IS NULL OR c.task_locked)
     WINDOW
         by_pool AS (PARTITION BY c.pool ORDER BY c.place ROWS UNBOUNDED PRECEDING),
         by_run AS (PARTITION BY c.run_at ORDER BY c.place ROWS UNBOUNDED PRECEDING),

@@ -155,6 +155,21 @@ walk AS (
             SELECT min(started + reach) AS reach, min(decided) AS decided
             FROM so_far
         ),
+        -- Full by what has started: nothing more of these runs and tasks can.
+        full_run AS MATERIALIZED (
+            SELECT run_at
+            FROM so_far
+            WHERE kind = 'started'
+            GROUP BY run_at
+            HAVING count(*) >= min(run_free)
+        ),
+        full_task AS MATERIALIZED (
+            SELECT task_at
+            FROM so_far
+            WHERE kind = 'started'
+            GROUP BY task_at
+            HAVING count(*) >= min(task_free)
+        ),
 
         -- 3b. Read on behind the bookmarks within reach. A hop reads some rows of the lane, keeps those that may start,
         --     and ends behind the last one: or behind its whole run or task, if none of the rest can start, however
@@ -197,31 +212,32 @@ walk AS (
                         found.run_at, found.run_free, found.task_at, found.task_free, found.task_in_run_free
                     FROM hop
                     CROSS JOIN LATERAL (
-                        SELECT counted.*, count(*) FILTER (WHERE is_kept) OVER in_line AS kept
+                        SELECT
+                            judged.*,
+                            row_number() OVER in_line AS nth,
+                            count(*) FILTER (WHERE is_kept) OVER in_line AS kept
                         FROM (
                             -- Of rows that need the same, no more than there is room for can start. A row of a task
                             -- without limits needs nothing that others of its run and lane do not need as well.
                             SELECT
-                                numbered.*,
+                                known.*,
                                 coalesce(nth_of_run >= run_free, true) AS run_is_through,
                                 nth_of_task >= least(run_free, task_free, task_in_run_free) AS task_is_through,
                                 nth_of_task <= least(run_free, task_free, task_in_run_free)
                                 AND nth_of_run <= run_free - CASE WHEN task_at IS NULL THEN 0 ELSE 1 END AS is_kept
                             FROM (
+                                -- What was looked up once, for all rows of the task, then for all of the run.
                                 SELECT
-                                    known.*,
-                                    row_number() OVER in_line AS nth,
-                                    count(*) FILTER (WHERE task_at IS NULL) OVER (
-                                        PARTITION BY priority_rank, date_rank, dag_id, run_id
-                                        ORDER BY task_id, map_index
-                                        ROWS UNBOUNDED PRECEDING
-                                    ) AS nth_of_run
+                                    priority_rank, date_rank, dag_id, run_id, task_id, map_index,
+                                    nth_of_task, task_at, task_free, task_in_run_free,
+                                    first_value(first_run_at) OVER in_run AS run_at,
+                                    first_value(first_run_free) OVER in_run AS run_free,
+                                    count(*) FILTER (WHERE task_at IS NULL) OVER in_run AS nth_of_run
                                 FROM (
-                                    -- What was looked up once, for all rows of the run and of the task.
                                     SELECT
                                         line.*,
-                                        first_value(of_run.run_at) OVER in_run AS run_at,
-                                        first_value(of_run.run_free) OVER in_run AS run_free,
+                                        of_run.run_at AS first_run_at,
+                                        of_run.run_free AS first_run_free,
                                         first_value(of_task.task_at) OVER in_task AS task_at,
                                         first_value(of_task.task_free) OVER in_task AS task_free,
                                         first_value(of_task.task_in_run_free) OVER in_task AS task_in_run_free
@@ -278,19 +294,23 @@ walk AS (
                                             line.nth_in_run = 1
                                             AND r.dag_id = line.dag_id AND r.run_id = line.run_id
                                             AND r.state = 'running' AND NOT d.is_paused
+                                            AND r.ctid IN (SELECT run_at FROM full_run) IS NOT TRUE
                                         OFFSET 0
                                     ) AS of_run ON true
                                     LEFT JOIN LATERAL (
                                         SELECT
                                             t.ctid AS task_at,
-                                            t.max_active_tis_per_dag - (
-                                                SELECT count(*)
-                                                FROM task_instance AS a
-                                                WHERE
-                                                    a.state IN ('queued', 'running', 'deferred')
-                                                    AND t.max_active_tis_per_dag IS NOT NULL
-                                                    AND a.dag_id = t.dag_id AND a.task_id = t.task_id
-                                            ) AS task_free,
+                                            CASE
+                                                WHEN t.ctid IN (SELECT task_at FROM full_task) THEN 0
+                                                ELSE t.max_active_tis_per_dag - (
+                                                    SELECT count(*)
+                                                    FROM task_instance AS a
+                                                    WHERE
+                                                        a.state IN ('queued', 'running', 'deferred')
+                                                        AND t.max_active_tis_per_dag IS NOT NULL
+                                                        AND a.dag_id = t.dag_id AND a.task_id = t.task_id
+                                                )
+                                            END AS task_free,
                                             t.max_active_tis_per_dagrun - (
                                                 SELECT count(*)
                                                 FROM task_instance AS a
@@ -311,24 +331,19 @@ walk AS (
                                             )
                                         OFFSET 0
                                     ) AS of_task ON true
-                                    WINDOW
-                                        in_run AS (
-                                            PARTITION BY priority_rank, date_rank, dag_id, run_id
-                                            ORDER BY task_id, map_index
-                                            ROWS UNBOUNDED PRECEDING
-                                        ),
-                                        in_task AS (
-                                            PARTITION BY priority_rank, date_rank, dag_id, run_id, task_id
-                                            ORDER BY map_index
-                                            ROWS UNBOUNDED PRECEDING
-                                        )
-                                ) AS known
-                                WINDOW in_line AS (
-                                    ORDER BY priority_rank, date_rank, dag_id, run_id, task_id, map_index
+                                    WINDOW in_task AS (
+                                        PARTITION BY priority_rank, date_rank, dag_id, run_id, task_id
+                                        ORDER BY map_index
+                                        ROWS UNBOUNDED PRECEDING
+                                    )
+                                ) AS with_task
+                                WINDOW in_run AS (
+                                    PARTITION BY priority_rank, date_rank, dag_id, run_id
+                                    ORDER BY task_id, map_index
                                     ROWS UNBOUNDED PRECEDING
                                 )
-                            ) AS numbered
-                        ) AS counted
+                            ) AS known
+                        ) AS judged
                         WINDOW in_line AS (
                             ORDER BY priority_rank, date_rank, dag_id, run_id, task_id, map_index
                             ROWS UNBOUNDED PRECEDING
@@ -366,7 +381,15 @@ walk AS (
                     pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free,
                     may_replace
                 FROM so_far
-                WHERE NOT turn
+                WHERE
+                    NOT turn
+                    AND (
+                        kind <> 'waiting'
+                        OR (
+                            run_at IN (SELECT run_at FROM full_run) IS NOT TRUE
+                            AND task_at IN (SELECT task_at FROM full_task) IS NOT TRUE
+                        )
+                    )
                 UNION ALL
                 SELECT
                     false, false,
