@@ -488,7 +488,8 @@ need AS (
 ),
 summed AS (
     SELECT
-        need.*,
+        place, ends_line, is_group, ends_task, ends_run, ends_reach, is_candidate, kind, weight, free,
+        FIRST_VALUE(place) OVER by_holder AS holder,
         SUM(IF(is_candidate, weight, 0)) OVER by_holder AS up
     FROM need
     WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
@@ -496,7 +497,7 @@ summed AS (
 demanded AS (
     SELECT summed.*, FIRST_VALUE(up) OVER backwards AS demand
     FROM summed
-    WINDOW backwards AS (PARTITION BY kind, name, run_id, task_id ORDER BY place DESC ROWS UNBOUNDED PRECEDING)
+    WINDOW backwards AS (PARTITION BY kind, holder ORDER BY place DESC ROWS UNBOUNDED PRECEDING)
 ),
 
 -- 5. A holder that has room for all who need it stops nobody. The others are contested: their candidates are decided
@@ -508,7 +509,7 @@ round_0 AS (
     SELECT
         place,
         ROW_NUMBER() OVER (PARTITION BY place ORDER BY kind ROWS UNBOUNDED PRECEDING) = 1 AS is_first,
-        kind, name, run_id, task_id, weight, free,
+        kind, holder, weight, free,
         NULL AS starts
     FROM demanded
     WHERE is_candidate AND demand > free
@@ -520,11 +521,11 @@ sums_1 AS (
         SUM(IF(starts IS FALSE, 0, weight)) OVER by_holder AS up
     FROM round_0
     WHERE starts IS NOT FALSE OR is_first
-    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
+    WINDOW by_holder AS (PARTITION BY kind, holder ORDER BY place ROWS UNBOUNDED PRECEDING)
 ),
 round_1 AS (
     SELECT
-        place, is_first, kind, name, run_id, task_id, weight, free,
+        place, is_first, kind, holder, weight, free,
         COALESCE(
             starts,
             IF(MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL))
@@ -539,11 +540,11 @@ sums_2 AS (
         SUM(IF(starts IS FALSE, 0, weight)) OVER by_holder AS up
     FROM round_1
     WHERE starts IS NOT FALSE OR is_first
-    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
+    WINDOW by_holder AS (PARTITION BY kind, holder ORDER BY place ROWS UNBOUNDED PRECEDING)
 ),
 round_2 AS (
     SELECT
-        place, is_first, kind, name, run_id, task_id, weight, free,
+        place, is_first, kind, holder, weight, free,
         COALESCE(
             starts,
             IF(MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL))
@@ -558,11 +559,11 @@ sums_3 AS (
         SUM(IF(starts IS FALSE, 0, weight)) OVER by_holder AS up
     FROM round_2
     WHERE starts IS NOT FALSE OR is_first
-    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
+    WINDOW by_holder AS (PARTITION BY kind, holder ORDER BY place ROWS UNBOUNDED PRECEDING)
 ),
 round_3 AS (
     SELECT
-        place, is_first, kind, name, run_id, task_id, weight, free,
+        place, is_first, kind, holder, weight, free,
         COALESCE(
             starts,
             IF(MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL))
@@ -577,11 +578,11 @@ sums_4 AS (
         SUM(IF(starts IS FALSE, 0, weight)) OVER by_holder AS up
     FROM round_3
     WHERE starts IS NOT FALSE OR is_first
-    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
+    WINDOW by_holder AS (PARTITION BY kind, holder ORDER BY place ROWS UNBOUNDED PRECEDING)
 ),
 round_4 AS (
     SELECT
-        place, is_first, kind, name, run_id, task_id, weight, free,
+        place, is_first, kind, holder, weight, free,
         COALESCE(
             starts,
             IF(MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL))
@@ -596,11 +597,11 @@ sums_5 AS (
         SUM(IF(starts IS FALSE, 0, weight)) OVER by_holder AS up
     FROM round_4
     WHERE starts IS NOT FALSE OR is_first
-    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
+    WINDOW by_holder AS (PARTITION BY kind, holder ORDER BY place ROWS UNBOUNDED PRECEDING)
 ),
 round_5 AS (
     SELECT
-        place, is_first, kind, name, run_id, task_id, weight, free,
+        place, is_first, kind, holder, weight, free,
         COALESCE(
             starts,
             IF(MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL))
@@ -615,11 +616,11 @@ sums_6 AS (
         SUM(IF(starts IS FALSE, 0, weight)) OVER by_holder AS up
     FROM round_5
     WHERE starts IS NOT FALSE OR is_first
-    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
+    WINDOW by_holder AS (PARTITION BY kind, holder ORDER BY place ROWS UNBOUNDED PRECEDING)
 ),
 round_6 AS (
     SELECT
-        place, is_first, kind, name, run_id, task_id, weight, free,
+        place, is_first, kind, holder, weight, free,
         COALESCE(
             starts,
             IF(MAX(up > free) OVER one = 0, TRUE, IF(MAX(taken + weight > free) OVER one, FALSE, NULL))
@@ -638,7 +639,7 @@ contested AS (
 judged AS (
     SELECT /*+ JOIN_FIXED_ORDER() NO_BNL() */
         d.place, d.ends_line, d.is_group, d.ends_task, d.ends_run, d.ends_reach,
-        d.kind, d.name, d.run_id, d.task_id, d.weight, d.free,
+        d.kind, d.holder, d.weight, d.free,
         d.is_candidate AND IF(c.place IS NULL, TRUE, c.starts IS TRUE) AS starts,
         d.is_candidate AND c.place IS NOT NULL AND c.starts IS NULL AS is_undecided
     FROM demanded AS d
@@ -650,7 +651,7 @@ left_over AS (
         judged.*,
         free - SUM(IF(starts, weight, 0)) OVER by_holder AS still_free
     FROM judged
-    WINDOW by_holder AS (PARTITION BY kind, name, run_id, task_id ORDER BY place ROWS UNBOUNDED PRECEDING)
+    WINDOW by_holder AS (PARTITION BY kind, holder ORDER BY place ROWS UNBOUNDED PRECEDING)
 ),
 room AS (
     SELECT
