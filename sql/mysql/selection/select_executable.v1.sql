@@ -465,7 +465,7 @@ looked_up AS (
 ),
 
 -- 4. What each row needs: one row for each limit that it meets. up: what is taken of a holder if every candidate up to
---    and with this one starts; demand: if all do.
+--    and with this one starts; demand: if all do. holder: the place of its first row, short to sort by.
 need AS (
     SELECT
         l.place, l.ends_line, l.is_group, l.ends_task, l.ends_run, l.ends_reach, l.is_candidate, k.kind,
