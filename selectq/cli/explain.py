@@ -28,6 +28,7 @@ from selectq.cli.sql import catalogue, complete_name
 @click.option("--check", is_flag=True, help="Hold the plans of all queries, or of QUERY, against benchmarks/plans.")
 @click.option("--rows", type=int, multiple=True, help="With --check: rows to load, a multiple of 1,000. Repeatable.")
 @click.option("--update", is_flag=True, help="With --check: write the plans as they are now to benchmarks/plans.")
+@click.option("--add", is_flag=True, help="With --check: write them beside those that are expected there already.")
 @json_option("one object; with --check one per difference")
 @click.pass_context
 def command(
@@ -40,6 +41,7 @@ def command(
     check: bool,
     rows: tuple[int, ...],
     update: bool,
+    add: bool,
     as_json: bool,
 ) -> None:
     """Show the plan of a query on a database: its steps, and how each table is read.
@@ -59,10 +61,10 @@ def command(
     """
     if check:
         refuse(context, "a check chooses its own", analyze=analyze, param=given, version=version)
-        if check_plans(urls, query, rows, update, as_json):
+        if check_plans(urls, query, rows, update, add, as_json):
             context.exit(1)
         return
-    refuse(context, "it goes with --check", rows=rows, update=update)
+    refuse(context, "it goes with --check", rows=rows, update=update, add=add)
     if query is None:
         raise click.UsageError("Missing argument 'QUERY'; or --check for all of them.")
     if len(urls) != 1:

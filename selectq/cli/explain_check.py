@@ -23,7 +23,7 @@ COLOURS = {"-": "red", "+": "green"}
 
 
 def check_plans(
-    urls: tuple[str, ...], name: str | None, sizes: tuple[int, ...], update: bool, as_json: bool
+    urls: tuple[str, ...], name: str | None, sizes: tuple[int, ...], update: bool, add: bool, as_json: bool
 ) -> list[Difference]:
     """Check each server in turn; what was found."""
     from selectq.cli.sql import catalogue
@@ -35,13 +35,13 @@ def check_plans(
     if not wanted:
         raise QueryNotFoundError(f"no query {name!r}; 'selectq sql list' shows what there is")
     differences: list[Difference] = []
-    chosen = sizes or (SIZES if update else SIZES[-1:])
+    chosen = sizes or (SIZES if update or add else SIZES[-1:])
     workloads = [workload for rows in chosen for workload in checkout.workloads(rows).values()]
     with ExitStack() as stack:
         for url in urls or [stack.enter_context(embedded_postgres())]:
             found = check.look(url, wanted, workloads, lambda text: click.echo(text, err=True))
-            if update:
-                written(check.update(found, known, checkout.BASELINES), as_json)
+            if update or add:
+                written(check.update(found, known, checkout.BASELINES, add), as_json)
             left = check.judge(found, known, checkout.BASELINES)
             differences += left
             report(left, as_json)

@@ -1,7 +1,8 @@
 """Committed plans: ``<folder>/<engine>-<version>/<area>/<query>.v<N>.json``, one file per query.
 
 A file lists each plan once, with the places where it is expected and the most rows that it may read there. A place is
-``<workload>/<rows>/<state>``.
+``<workload>/<rows>/<state>``. It may have several plans: statistics are a sample, and where two plans cost the same the
+server takes now the one and now the other.
 """
 
 from __future__ import annotations
@@ -73,8 +74,8 @@ class Baselines:
     def path(self, query_id: str) -> Path:
         return self.folder / self.server / f"{query_id}.json"
 
-    def read(self, query_id: str) -> dict[str, Shape]:
-        """Place -> plan; empty if there is no file.
+    def read(self, query_id: str) -> dict[str, tuple[Shape, ...]]:
+        """Place -> plans, any of which may be; empty if there is no file.
 
         Raises:
             SelectqError: the file can't be read.
@@ -84,16 +85,28 @@ class Baselines:
             return {}
         try:
             found = json.loads(path.read_text(encoding="utf-8"))["plans"]
-            return {place: entry_shape(entry, place) for entry in found for place in entry["rows_at_most"]}
+            shapes: dict[str, tuple[Shape, ...]] = {}
+            for entry in found:
+                for place in entry["rows_at_most"]:
+                    shapes[place] = (*shapes.get(place, ()), entry_shape(entry, place))
+            return shapes
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise SelectqError(f"{path}: not a baseline ({error!r}); write it anew with --update") from error
 
-    def write(self, query_id: str, shapes: Mapping[str, Shape]) -> bool:
+    def write(self, query_id: str, shapes: Mapping[str, Shape], add: bool = False) -> bool:
         """Write what was found as what is expected from now on, with room; whether the file changed.
 
-        Places that were not looked at keep what they have.
+        Places that were not looked at keep what they have, and so do those that have such a plan already.
+
+        Args:
+            add: a plan that is new to its place is expected beside what was, not instead of it.
         """
-        expected = self.read(query_id) | {place: with_room(shape) for place, shape in shapes.items()}
+        expected = self.read(query_id)
+        for place, shape in shapes.items():
+            before = expected.get(place, ())
+            others = tuple(known for known in before if known.steps != shape.steps)
+            is_new = others == before
+            expected[place] = (*others, with_room(shape)) if add or not is_new else (with_room(shape),)
         text = json.dumps({"query": query_id, "server": self.server, "plans": entries(expected)}, indent=1) + "\n"
         path = self.path(query_id)
         if path.is_file() and path.read_text(encoding="utf-8") == text:
@@ -113,18 +126,19 @@ def entry_shape(entry: Mapping[str, Any], place: str) -> Shape:
     return Shape(tuple(entry["steps"]), access, dict(entry["rows_at_most"][place]))
 
 
-def entries(shapes: Mapping[str, Shape]) -> list[dict[str, Any]]:
+def entries(shapes: Mapping[str, tuple[Shape, ...]]) -> list[dict[str, Any]]:
     """One for each different plan, by first place."""
-    places: dict[tuple[str, ...], list[str]] = {}
+    plans: dict[tuple[str, ...], dict[str, Shape]] = {}
     for place in sorted(shapes):
-        places.setdefault(shapes[place].steps, []).append(place)
+        for shape in sorted(shapes[place], key=lambda each: each.steps):
+            plans.setdefault(shape.steps, {})[place] = shape
     return [
         {
-            "rows_at_most": {place: dict(shapes[place].rows) for place in where},
-            "access": {table: list(paths) for table, paths in shapes[where[0]].access.items()},
+            "rows_at_most": {place: dict(shape.rows) for place, shape in where.items()},
+            "access": {table: list(paths) for table, paths in next(iter(where.values())).access.items()},
             "steps": list(steps),
         }
-        for steps, where in places.items()
+        for steps, where in plans.items()
     ]
 
 

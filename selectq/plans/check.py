@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -120,7 +121,7 @@ def judge(found: Found, catalogue: Catalogue, folder: Path) -> list[Difference]:
         differences = []
         for name, shape in shapes.items():
             place = found.places[f"{query_id} {name}"]
-            differences += [*reads_backlog(place, shape), *compare(place, expected.get(name), shape)]
+            differences += [*reads_backlog(place, shape), *compare(place, expected.get(name, ()), shape)]
         left += waived_of(queries[query_id], found.server, shapes, expected, differences)
     for query_id in found.unexplained.keys() - found.shapes.keys():
         left.append(Difference(query_id, found.server, "", "baseline", found.unexplained[query_id], frozenset()))
@@ -133,16 +134,18 @@ def waived_of(
     query: Query,
     server: str,
     shapes: Mapping[str, Shape],
-    expected: Mapping[str, Shape],
+    expected: Mapping[str, Sequence[Shape]],
     differences: list[Difference],
 ) -> Iterator[Difference]:
     """The differences that the query's waivers do not cover, and the waivers that cover none."""
     left, used = waived(differences, query.plan_waivers)
     yield from left
     known = {*RULES, *STATES}
-    for name, shape in [*shapes.items(), *expected.items()]:
+    for name in shapes.keys() | expected.keys():
         workload, _, state = name.split("/")
-        known |= {workload, f"{workload}/{state}", *shape.access, *kinds(shape.steps)}
+        known |= {workload, f"{workload}/{state}"}
+    for shape in chain(shapes.values(), *expected.values()):
+        known |= {*shape.access, *kinds(shape.steps)}
     for waiver in query.plan_waivers:
         if waiver.subject not in known:
             reason = f"plan-waiver {waiver.subject}: no state, workload, table, step or rule of that name"
@@ -153,10 +156,10 @@ def waived_of(
         yield Difference(query.id, server, "", "waiver", reason, frozenset())
 
 
-def update(found: Found, catalogue: Catalogue, folder: Path) -> list[Path]:
-    """Write what was seen as the baselines; the files that changed or went."""
+def update(found: Found, catalogue: Catalogue, folder: Path, add: bool = False) -> list[Path]:
+    """Write what was seen as the baselines, or ``add`` it to them; the files that changed or went."""
     baselines = Baselines(folder, found.server)
-    changed = [baselines.path(name) for name, shapes in found.shapes.items() if baselines.write(name, shapes)]
+    changed = [baselines.path(name) for name, shapes in found.shapes.items() if baselines.write(name, shapes, add)]
     for path in baselines.strays(set(queries_for(found.server, catalogue))):
         path.unlink()
         changed.append(path)

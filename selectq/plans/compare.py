@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from selectq.catalogue import PlanWaiver
@@ -70,12 +70,15 @@ def reads_backlog(place: Place, shape: Shape) -> Iterator[Difference]:
             yield place.difference("backlog", reason, table)
 
 
-def compare(place: Place, expected: Shape | None, actual: Shape) -> Iterator[Difference]:
-    """How a plan differs from the baseline."""
-    if expected is None:
+def compare(place: Place, expected: Sequence[Shape], actual: Shape) -> list[Difference]:
+    """How a plan differs from the baseline, or of several plans in it from the nearest."""
+    if not expected:
         reason = "there is no baseline for it; --update writes one"
-        yield place.difference("baseline", reason, diff=plan_diff((), actual.steps))
-        return
+        return [place.difference("baseline", reason, diff=plan_diff((), actual.steps))]
+    return min((list(differences(place, shape, actual)) for shape in expected), key=len)
+
+
+def differences(place: Place, expected: Shape, actual: Shape) -> Iterator[Difference]:
     diff = plan_diff(expected.steps, actual.steps)
     for table in sorted(expected.access.keys() | actual.access.keys()):
         before, now = expected.access.get(table, ()), actual.access.get(table, ())
@@ -109,11 +112,11 @@ def listed(paths: tuple[str, ...]) -> str:
     return ", ".join(paths) or "nothing"
 
 
-def waived(differences: Iterable[Difference], waivers: Iterable[PlanWaiver]) -> tuple[list[Difference], set[str]]:
+def waived(found: Iterable[Difference], waivers: Iterable[PlanWaiver]) -> tuple[list[Difference], set[str]]:
     """The differences of a query that none of its waivers speaks of, and the subjects of those that speak of some."""
     subjects = {waiver.subject for waiver in waivers}
     left, used = [], set()
-    for difference in differences:
+    for difference in found:
         fitting = subjects & difference.subjects
         used |= fitting
         if not fitting:
