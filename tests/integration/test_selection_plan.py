@@ -6,6 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from benchmarks.peers.mixed import Mixed
+from benchmarks.peers.parts import OneAtATime
 from benchmarks.workloads import Uniform
 from selectq.executor import query_for
 from selectq.plans.postgresql import explain
@@ -52,3 +53,15 @@ def test_rows_that_wait_for_others_of_their_run_are_decided_together(engine: sa.
     _, steps = walk.children
     assert steps.loops is not None
     assert steps.loops <= 8
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql", "postgresql15"])
+def test_rows_of_tasks_that_the_pass_has_filled_are_dropped_as_they_are_read(engine: sa.Engine) -> None:
+    """What a task uses was counted for each row of it, and the row then lost in the rounds."""
+    OneAtATime(100_000).load(engine)
+    with engine.connect() as connection:
+        query = query_for(connection, "selection/select_executable")
+        found = explain(connection, query, {"max_tis": 512, "executor_slots": {}}, analyze=True)
+    loops = {access.path.split()[-1]: access.loops for access in found.accesses if access.loops}
+    assert loops["ix_task_limited"] > 10_000
+    assert loops["ix_task_instance_active_task"] < 0.6 * loops["ix_task_limited"]

@@ -213,7 +213,7 @@ walk AS (
                     FROM hop
                     CROSS JOIN LATERAL (
                         SELECT
-                            judged.*,
+                            weighed.*,
                             row_number() OVER in_line AS nth,
                             count(*) FILTER (WHERE is_kept) OVER in_line AS kept
                         FROM (
@@ -343,7 +343,7 @@ walk AS (
                                     ROWS UNBOUNDED PRECEDING
                                 )
                             ) AS known
-                        ) AS judged
+                        ) AS weighed
                         WINDOW in_line AS (
                             ORDER BY priority_rank, date_rank, dag_id, run_id, task_id, map_index
                             ROWS UNBOUNDED PRECEDING
