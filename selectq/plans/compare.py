@@ -79,6 +79,7 @@ def compare(place: Place, expected: Sequence[Shape], actual: Shape) -> list[Diff
 
 
 def differences(place: Place, expected: Shape, actual: Shape) -> Iterator[Difference]:
+    """How a plan differs from one that is expected."""
     diff = plan_diff(expected.steps, actual.steps)
     for table in sorted(expected.access.keys() | actual.access.keys()):
         before, now = expected.access.get(table, ()), actual.access.get(table, ())

@@ -86,6 +86,20 @@ def test_holders_touched(engine: sa.Engine) -> None:
         assert check.walk(connection, MAX_TIS).holders > 15 + 2 * MAX_TIS
 
 
+@BOTH
+def test_what_stops_a_row_is_touched_once(engine: sa.Engine) -> None:
+    WORKLOADS["run-limits"](ROWS).load(engine)
+    runs = "SELECT COUNT(DISTINCT dag_id, run_id) FROM task_instance WHERE state = 'scheduled'"
+    if engine.dialect.name == "postgresql":
+        runs = runs.replace("dag_id, run_id", "(dag_id, run_id)")
+    with engine.connect() as connection:
+        connection.execute(sa.text("UPDATE dag SET max_active_tasks = 0"))
+        assert check.walk(connection, MAX_TIS).holders == 20 + connection.scalar(sa.text(runs))
+        # Full pools and nothing else: what else a row does not fit is not asked.
+        connection.execute(sa.text("UPDATE slot_pool SET slots = 0"))
+        assert check.walk(connection, MAX_TIS).holders == 20
+
+
 @pytest.mark.parametrize("engine_name", ["postgresql"])
 def test_prepared_statements_outlive_a_rollback(engine: sa.Engine) -> None:
     names = "SELECT COUNT(*) FROM pg_prepared_statements WHERE statement LIKE '%max_active_tasks%'"

@@ -54,8 +54,8 @@ locked AS MATERIALIZED (
         FOR UPDATE OF t SKIP LOCKED
     ) AS ti
 ),
--- Its limits; of its run what is free, counted once for all rows of the run. A row's address (ctid) stands for its name:
--- it is short to sort by.
+-- Its limits; of its run what is free, counted once for all rows of the run. A row's address (ctid) stands for its
+-- name: it is short to sort by.
 candidate AS MATERIALIZED (
     SELECT
         l.*,
