@@ -9,8 +9,10 @@ from benchmarks.peers.mixed import Mixed
 from benchmarks.peers.parts import OneAtATime
 from benchmarks.workloads import Uniform
 from selectq.executor import query_for
+from selectq.plans.model import Plan
 from selectq.plans.postgresql import explain
 
+SELECTION = "selection/select_executable"
 NOTHING_MARKED_VISIBLE = "UPDATE pg_class SET relallvisible = 0 WHERE oid = 'task_instance'::regclass"
 NEVER_ANALYSED = """
     DELETE FROM pg_statistic WHERE starelid IN ('task_instance'::regclass, 'dag_run'::regclass, 'dag'::regclass)
@@ -22,8 +24,15 @@ TAKEN_FOR_EMPTY = """
 """
 
 
+def analysed(engine: sa.Engine) -> Plan:
+    """The plan of a selection of 512, run."""
+    with engine.connect() as connection:
+        parameters = {"max_tis": 512, "executor_slots": {}}
+        return explain(connection, query_for(connection, SELECTION), parameters, analyze=True)
+
+
 def plan(connection: sa.Connection) -> str:
-    query = query_for(connection, "selection/select_executable")
+    query = query_for(connection, SELECTION)
     rows = connection.execute(sa.text("EXPLAIN " + query.sql), {"max_tis": 512, "executor_slots": "{}"})
     return "\n".join(rows.scalars())
 
@@ -46,10 +55,7 @@ def test_lines_are_read_by_the_index_whatever_the_planner_believes(engine: sa.En
 def test_rows_that_wait_for_others_of_their_run_are_decided_together(engine: sa.Engine) -> None:
     """Each of them that could follow another one ended a step before, which sorts all rows at hand: 54 steps here."""
     Mixed(10_000).load(engine)
-    with engine.connect() as connection:
-        query = query_for(connection, "selection/select_executable")
-        found = explain(connection, query, {"max_tis": 512, "executor_slots": {}}, analyze=True)
-    [walk] = [node for node in found.walk() if node.text.startswith("CTE walk:")]
+    [walk] = [node for node in analysed(engine).walk() if node.text.startswith("CTE walk:")]
     _, steps = walk.children
     assert steps.loops is not None
     assert steps.loops <= 8
@@ -59,9 +65,6 @@ def test_rows_that_wait_for_others_of_their_run_are_decided_together(engine: sa.
 def test_rows_of_tasks_that_the_pass_has_filled_are_dropped_as_they_are_read(engine: sa.Engine) -> None:
     """What a task uses was counted for each row of it, and the row then lost in the rounds."""
     OneAtATime(100_000).load(engine)
-    with engine.connect() as connection:
-        query = query_for(connection, "selection/select_executable")
-        found = explain(connection, query, {"max_tis": 512, "executor_slots": {}}, analyze=True)
-    loops = {access.path.split()[-1]: access.loops for access in found.accesses if access.loops}
+    loops = {access.path.split()[-1]: access.loops for access in analysed(engine).accesses if access.loops}
     assert loops["ix_task_limited"] > 10_000
     assert loops["ix_task_instance_active_task"] < 0.6 * loops["ix_task_limited"]
