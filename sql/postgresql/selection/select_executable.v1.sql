@@ -115,7 +115,10 @@ walk AS (
         CAST(NULL AS tid) AS task_at,
         CAST(NULL AS bigint) AS task_free,
         CAST(NULL AS bigint) AS task_in_run_free,
-        false AS may_replace
+        false AS may_replace,
+        row_number() OVER (
+            ORDER BY h.priority_rank, h.date_rank, h.dag_id, h.run_id, h.task_id, h.map_index
+        ) AS place
     FROM head_of_lane AS h
     LEFT JOIN executor_limit AS e ON e.executor = h.executor
     CROSS JOIN pass
@@ -130,23 +133,23 @@ walk AS (
         so_far AS MATERIALIZED (
             SELECT
                 w.*,
-                kind = 'bookmark' AND waiting <= reach AS turn,
+                kind = 'bookmark' AND ahead <= reach AS turn,
                 CAST(1 + share + 3 * sqrt(share) AS bigint) AS page
             FROM (
                 SELECT
                     walk.*,
-                    reach / greatest(1, least(reach, count(*) FILTER (WHERE kind = 'bookmark') OVER ())) AS share,
-                    count(*) FILTER (WHERE kind <> 'started') OVER (
-                        ORDER BY priority_rank, date_rank, dag_id, run_id, task_id, map_index
-                        ROWS UNBOUNDED PRECEDING
-                    ) AS waiting,
+                    greatest(1, least(reach, count(*) FILTER (WHERE kind = 'bookmark') OVER ())) AS lanes,
+                    count(*) FILTER (WHERE kind <> 'started') OVER up_to AS ahead,
+                    count(*) FILTER (WHERE kind = 'waiting') OVER up_to AS candidates_ahead,
                     pool_free - sum(pool_slots) FILTER (WHERE kind = 'started') OVER (PARTITION BY pool_no)
                     AS pool_left,
                     executor_free - count(*) FILTER (WHERE kind = 'started') OVER (PARTITION BY executor)
                     AS executor_left
                 FROM walk
                 WHERE NOT finished
+                WINDOW up_to AS (ORDER BY place ROWS UNBOUNDED PRECEDING)
             ) AS w
+            CROSS JOIN LATERAL (SELECT greatest(reach - candidates_ahead, lanes) / lanes AS share) AS of_reach
             WHERE
                 kind <> 'bookmark'
                 OR (coalesce(pool_left >= pool_slots, true) AND coalesce(executor_left >= 1, true))
@@ -171,194 +174,226 @@ walk AS (
             HAVING count(*) >= min(task_free)
         ),
 
-        -- 3b. Read on behind the bookmarks within reach. A hop reads some rows of the lane, keeps those that may start,
-        --     and ends behind the last one: or behind its whole run or task, if none of the rest can start, however
-        --     many wait there.
+        -- 3b. Read on behind the bookmarks within reach, in hops. A hop reads some rows of each lane, keeps those that
+        --     may start, and ends behind the last one: or behind its whole run or task, if none of the rest can start,
+        --     however many wait there.
         page AS MATERIALIZED (
-            SELECT mark.pool, mark.pool_no, mark.pool_slots, mark.executor, mark.pool_free, mark.executor_free, hop.*
-            FROM so_far AS mark
-            CROSS JOIN LATERAL (
-                WITH RECURSIVE hop AS (
-                    SELECT
-                        0 AS hops, CAST(0 AS bigint) AS kept, mark.page AS size,
-                        true AS goes_on, false AS is_kept, false AS is_end,
-                        mark.priority_rank, mark.date_rank, mark.dag_id, mark.run_id, mark.task_id, mark.map_index,
-                        mark.run_id AS end_run_id, mark.task_id AS end_task_id, mark.map_index AS end_map_index,
-                        mark.run_at, mark.run_free, mark.task_at, mark.task_free, mark.task_in_run_free
+            WITH RECURSIVE hop AS (
+                SELECT
+                    row_number() OVER () AS lane_no, pool, pool_no, pool_slots, executor, pool_free, executor_free,
+                    0 AS hops, CAST(0 AS bigint) AS kept, page, page AS size,
+                    true AS goes_on, false AS is_kept, false AS is_end,
+                    priority_rank, date_rank, dag_id, run_id, task_id, map_index,
+                    run_id AS end_run_id, task_id AS end_task_id, map_index AS end_map_index,
+                    run_at, run_free, task_at, task_free, task_in_run_free
+                FROM so_far
+                WHERE turn
 
-                    UNION ALL
+                UNION ALL
 
-                    SELECT
-                        hop.hops + 1,
-                        hop.kept + found.kept,
-                        -- Read little where one run or task fills the whole hop, without a row that may start.
-                        CASE
-                            WHEN 2 * found.kept >= hop.size THEN greatest(4, mark.page - hop.kept - found.kept)
-                            WHEN greatest(found.nth_of_task, found.nth_of_run) = hop.size THEN greatest(2, hop.size / 4)
-                            ELSE least(2 * hop.size, mark.page)
-                        END,
-                        found.nth = hop.size AND more.wanted,
-                        found.is_kept,
-                        found.nth = hop.size AND NOT more.wanted,
-                        found.priority_rank, found.date_rank, found.dag_id, found.run_id, found.task_id,
-                        found.map_index,
-                        CASE WHEN found.run_is_through THEN found.run_id || chr(1) ELSE found.run_id END,
-                        CASE
-                            WHEN found.run_is_through THEN ''
-                            WHEN found.task_is_through THEN found.task_id || chr(1)
-                            ELSE found.task_id
-                        END,
-                        CASE WHEN found.run_is_through OR found.task_is_through THEN -2 ELSE found.map_index END,
-                        found.run_at, found.run_free, found.task_at, found.task_free, found.task_in_run_free
-                    FROM hop
-                    CROSS JOIN LATERAL (
+                SELECT *
+                FROM (
+                    WITH
+                    row_read AS MATERIALIZED (
                         SELECT
-                            weighed.*,
-                            row_number() OVER in_line AS nth,
-                            count(*) FILTER (WHERE is_kept) OVER in_line AS kept
-                        FROM (
-                            -- Of rows that need the same, no more than there is room for can start. A row of a task
-                            -- without limits needs nothing that others of its run and lane do not need as well.
+                            lane.lane_no, lane.pool, lane.pool_no, lane.pool_slots, lane.executor, lane.pool_free,
+                            lane.executor_free, lane.hops, lane.kept, lane.page, lane.size,
+                            behind.*
+                        FROM hop AS lane
+                        CROSS JOIN LATERAL (
                             SELECT
-                                known.*,
-                                coalesce(nth_of_run >= run_free, true) AS run_is_through,
-                                nth_of_task >= least(run_free, task_free, task_in_run_free) AS task_is_through,
-                                nth_of_task <= least(run_free, task_free, task_in_run_free)
-                                AND nth_of_run <= run_free - CASE WHEN task_at IS NULL THEN 0 ELSE 1 END AS is_kept
-                            FROM (
-                                -- What was looked up once, for all rows of the task, then for all of the run.
-                                SELECT
-                                    priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-                                    nth_of_task, task_at, task_free, task_in_run_free,
-                                    first_value(first_run_at) OVER in_run AS run_at,
-                                    first_value(first_run_free) OVER in_run AS run_free,
-                                    count(*) FILTER (WHERE task_at IS NULL) OVER in_run AS nth_of_run
-                                FROM (
-                                    SELECT
-                                        line.*,
-                                        of_run.run_at AS first_run_at,
-                                        of_run.run_free AS first_run_free,
-                                        first_value(of_task.task_at) OVER in_task AS task_at,
-                                        first_value(of_task.task_free) OVER in_task AS task_free,
-                                        first_value(of_task.task_in_run_free) OVER in_task AS task_in_run_free
-                                    FROM (
-                                        SELECT
-                                            line.*,
-                                            row_number() OVER (
-                                                PARTITION BY priority_rank, date_rank, dag_id, run_id
-                                                ORDER BY task_id, map_index
-                                            ) AS nth_in_run,
-                                            row_number() OVER (
-                                                PARTITION BY priority_rank, date_rank, dag_id, run_id, task_id
-                                                ORDER BY map_index
-                                            ) AS nth_of_task
-                                        FROM (
-                                            SELECT
-                                                -1 - priority_weight AS priority_rank,
-                                                coalesce(logical_date, 'infinity') AS date_rank,
-                                                dag_id, run_id, task_id, map_index
-                                            FROM task_instance
-                                            WHERE
-                                                state = 'scheduled'
-                                                AND pool = mark.pool AND pool_slots = mark.pool_slots
-                                                AND coalesce(executor, '') = mark.executor
-                                                AND (
-                                                    -1 - priority_weight, coalesce(logical_date, 'infinity'),
-                                                    dag_id, run_id, task_id, map_index
-                                                ) > (
-                                                    hop.priority_rank, hop.date_rank,
-                                                    hop.dag_id, hop.end_run_id, hop.end_task_id, hop.end_map_index
-                                                )
-                                            ORDER BY
-                                                -1 - priority_weight, coalesce(logical_date, 'infinity'),
-                                                dag_id, run_id, task_id, map_index
-                                            LIMIT hop.size
-                                        ) AS line
-                                    ) AS line
-                                    -- Where the rows of run and task stand (short to sort by), and what they have
-                                    -- free. OFFSET 0 keeps these look-ups by key, in the order of the lane.
-                                    LEFT JOIN LATERAL (
-                                        SELECT
-                                            r.ctid AS run_at,
-                                            d.max_active_tasks - (
-                                                SELECT count(*)
-                                                FROM task_instance AS a
-                                                WHERE
-                                                    a.state IN ('queued', 'running', 'deferred')
-                                                    AND a.state <> 'deferred'
-                                                    AND a.dag_id = r.dag_id AND a.run_id = r.run_id
-                                            ) AS run_free
-                                        FROM dag_run AS r
-                                        JOIN dag AS d ON d.dag_id = r.dag_id
-                                        WHERE
-                                            line.nth_in_run = 1
-                                            AND r.dag_id = line.dag_id AND r.run_id = line.run_id
-                                            AND r.state = 'running' AND NOT d.is_paused
-                                            AND r.ctid IN (SELECT run_at FROM full_run) IS NOT TRUE
-                                        OFFSET 0
-                                    ) AS of_run ON true
-                                    LEFT JOIN LATERAL (
-                                        SELECT
-                                            t.ctid AS task_at,
-                                            CASE
-                                                WHEN t.ctid IN (SELECT task_at FROM full_task) THEN 0
-                                                ELSE t.max_active_tis_per_dag - (
-                                                    SELECT count(*)
-                                                    FROM task_instance AS a
-                                                    WHERE
-                                                        a.state IN ('queued', 'running', 'deferred')
-                                                        AND t.max_active_tis_per_dag IS NOT NULL
-                                                        AND a.dag_id = t.dag_id AND a.task_id = t.task_id
-                                                )
-                                            END AS task_free,
-                                            t.max_active_tis_per_dagrun - (
-                                                SELECT count(*)
-                                                FROM task_instance AS a
-                                                WHERE
-                                                    a.state IN ('queued', 'running', 'deferred')
-                                                    AND t.max_active_tis_per_dagrun IS NOT NULL
-                                                    -- An expression, so that it is looked up by run, not by task.
-                                                    AND a.dag_id = t.dag_id AND a.run_id = line.run_id
-                                                    AND a.task_id || '' = t.task_id
-                                            ) AS task_in_run_free
-                                        FROM task AS t
-                                        WHERE
-                                            line.nth_of_task = 1
-                                            AND t.dag_id = line.dag_id AND t.task_id = line.task_id
-                                            AND (
-                                                t.max_active_tis_per_dag IS NOT NULL
-                                                OR t.max_active_tis_per_dagrun IS NOT NULL
-                                            )
-                                        OFFSET 0
-                                    ) AS of_task ON true
-                                    WINDOW in_task AS (
-                                        PARTITION BY priority_rank, date_rank, dag_id, run_id, task_id
-                                        ORDER BY map_index
-                                        ROWS UNBOUNDED PRECEDING
-                                    )
-                                ) AS with_task
-                                WINDOW in_run AS (
+                                line.*,
+                                row_number() OVER (
+                                    ORDER BY priority_rank, date_rank, dag_id, run_id, task_id, map_index
+                                    ROWS UNBOUNDED PRECEDING
+                                ) AS nth,
+                                row_number() OVER (
                                     PARTITION BY priority_rank, date_rank, dag_id, run_id
                                     ORDER BY task_id, map_index
                                     ROWS UNBOUNDED PRECEDING
+                                ) AS nth_in_run
+                            FROM (
+                                SELECT
+                                    -1 - priority_weight AS priority_rank,
+                                    coalesce(logical_date, 'infinity') AS date_rank,
+                                    dag_id, run_id, task_id, map_index
+                                FROM task_instance
+                                WHERE
+                                    state = 'scheduled'
+                                    AND pool = lane.pool AND pool_slots = lane.pool_slots
+                                    AND coalesce(executor, '') = lane.executor
+                                    AND (
+                                        -1 - priority_weight, coalesce(logical_date, 'infinity'),
+                                        dag_id, run_id, task_id, map_index
+                                    ) > (
+                                        lane.priority_rank, lane.date_rank,
+                                        lane.dag_id, lane.end_run_id, lane.end_task_id, lane.end_map_index
+                                    )
+                                ORDER BY
+                                    -1 - priority_weight, coalesce(logical_date, 'infinity'),
+                                    dag_id, run_id, task_id, map_index
+                                LIMIT lane.size
+                            ) AS line
+                        ) AS behind
+                        WHERE lane.goes_on
+                    ),
+                    -- Each run and each task with a limit is looked up by key once for all lanes: where its row stands
+                    -- (short to sort by), and what it has free. OFFSET 0 keeps it from becoming another kind of join.
+                    known_run AS MATERIALIZED (
+                        SELECT met.dag_id, met.run_id, known.*
+                        FROM (SELECT DISTINCT dag_id, run_id FROM row_read) AS met
+                        LEFT JOIN LATERAL (
+                            SELECT
+                                r.ctid AS run_at,
+                                d.max_active_tasks - (
+                                    SELECT count(*)
+                                    FROM task_instance AS a
+                                    WHERE
+                                        a.state IN ('queued', 'running', 'deferred')
+                                        AND a.state <> 'deferred'
+                                        AND a.dag_id = r.dag_id AND a.run_id = r.run_id
+                                ) AS run_free,
+                                EXISTS (
+                                    SELECT FROM task AS t
+                                    WHERE
+                                        t.dag_id = r.dag_id
+                                        AND (
+                                            t.max_active_tis_per_dag IS NOT NULL
+                                            OR t.max_active_tis_per_dagrun IS NOT NULL
+                                        )
+                                ) AS has_task_limits
+                            FROM dag_run AS r
+                            JOIN dag AS d ON d.dag_id = r.dag_id
+                            WHERE
+                                r.dag_id = met.dag_id AND r.run_id = met.run_id
+                                AND r.state = 'running' AND NOT d.is_paused
+                                AND r.ctid IN (SELECT run_at FROM full_run) IS NOT TRUE
+                            OFFSET 0
+                        ) AS known ON true
+                    ),
+                    -- Rows beyond what their run has free are left out here, but for the last one of a hop; where tasks
+                    -- of the dag have limits, is_kept decides that later.
+                    -- FULL adds no row, since all that is known is known of these rows. But unlike an inner or a LEFT
+                    -- join it is never done row by row, which is what the planner would take for lists of unknown size.
+                    row_and_run AS MATERIALIZED (
+                        SELECT row_read.*, known_run.run_at, known_run.run_free, known_run.has_task_limits
+                        FROM row_read
+                        FULL JOIN known_run ON known_run.dag_id = row_read.dag_id AND known_run.run_id = row_read.run_id
+                        WHERE
+                            row_read.nth = row_read.size
+                            OR known_run.has_task_limits
+                            OR row_read.nth_in_run <= known_run.run_free
+                    ),
+                    known_task AS MATERIALIZED (
+                        SELECT met.dag_id, met.run_id, met.task_id, known.*
+                        FROM (SELECT DISTINCT dag_id, run_id, task_id FROM row_and_run WHERE has_task_limits) AS met
+                        LEFT JOIN LATERAL (
+                            SELECT
+                                t.ctid AS task_at,
+                                CASE
+                                    WHEN t.ctid IN (SELECT task_at FROM full_task) THEN 0
+                                    ELSE t.max_active_tis_per_dag - (
+                                        SELECT count(*)
+                                        FROM task_instance AS a
+                                        WHERE
+                                            a.state IN ('queued', 'running', 'deferred')
+                                            AND t.max_active_tis_per_dag IS NOT NULL
+                                            AND a.dag_id = t.dag_id AND a.task_id = t.task_id
+                                    )
+                                END AS task_free,
+                                t.max_active_tis_per_dagrun - (
+                                    SELECT count(*)
+                                    FROM task_instance AS a
+                                    WHERE
+                                        a.state IN ('queued', 'running', 'deferred')
+                                        AND t.max_active_tis_per_dagrun IS NOT NULL
+                                        -- An expression, so that it is looked up by run, not by task.
+                                        AND a.dag_id = t.dag_id AND a.run_id = met.run_id
+                                        AND a.task_id || '' = t.task_id
+                                ) AS task_in_run_free
+                            FROM task AS t
+                            WHERE
+                                t.dag_id = met.dag_id AND t.task_id = met.task_id
+                                AND (
+                                    t.max_active_tis_per_dag IS NOT NULL
+                                    OR t.max_active_tis_per_dagrun IS NOT NULL
                                 )
-                            ) AS known
-                        ) AS weighed
-                        WINDOW in_line AS (
-                            ORDER BY priority_rank, date_rank, dag_id, run_id, task_id, map_index
-                            ROWS UNBOUNDED PRECEDING
-                        )
-                    ) AS found
+                            OFFSET 0
+                        ) AS known ON true
+                    ),
+                    row_and_task AS MATERIALIZED (
+                        SELECT r.*, known_task.task_at, known_task.task_free, known_task.task_in_run_free
+                        FROM row_and_run AS r
+                        FULL JOIN known_task
+                            ON
+                                known_task.dag_id = r.dag_id AND known_task.run_id = r.run_id
+                                AND known_task.task_id = r.task_id
+                    ),
+                    -- Of rows that need the same, no more than there is room for can start. A row of a task without
+                    -- limits needs nothing that others of its run and lane do not need as well.
+                    weighed AS (
+                        SELECT
+                            counted.*,
+                            coalesce(nth_of_run >= run_free, true) AS run_is_through,
+                            nth_of_task >= least(run_free, task_free, task_in_run_free) AS task_is_through,
+                            coalesce(
+                                nth_of_task <= least(run_free, task_free, task_in_run_free)
+                                AND nth_of_run <= run_free - CASE WHEN task_at IS NULL THEN 0 ELSE 1 END,
+                                false
+                            ) AS is_kept
+                        FROM (
+                            SELECT
+                                row_and_task.*,
+                                count(*) FILTER (WHERE task_at IS NULL) OVER (
+                                    PARTITION BY lane_no, nth - nth_in_run ORDER BY task_id, nth
+                                    ROWS UNBOUNDED PRECEDING
+                                ) AS nth_of_run,
+                                row_number() OVER (
+                                    PARTITION BY lane_no, nth - nth_in_run, task_id ORDER BY nth
+                                    ROWS UNBOUNDED PRECEDING
+                                ) AS nth_of_task
+                            FROM row_and_task
+                        ) AS counted
+                    ),
+                    found AS (
+                        SELECT
+                            weighed.*,
+                            count(*) FILTER (WHERE is_kept) OVER (PARTITION BY lane_no) AS kept_now
+                        FROM weighed
+                    )
+                    SELECT
+                        lane_no, pool, pool_no, pool_slots, executor, pool_free, executor_free,
+                        hops + 1,
+                        kept + kept_now,
+                        page,
+                        -- Read little where one run or task fills the whole hop, without a row that may start.
+                        CASE
+                            WHEN 2 * kept_now >= size THEN greatest(4, page - kept - kept_now)
+                            WHEN nth_in_run = size THEN greatest(2, size / 4)
+                            ELSE least(2 * size, page)
+                        END,
+                        nth = size AND more.wanted,
+                        is_kept,
+                        nth = size AND NOT more.wanted,
+                        priority_rank, date_rank, dag_id, run_id, task_id, map_index,
+                        CASE WHEN run_is_through THEN run_id || chr(1) ELSE run_id END,
+                        CASE
+                            WHEN run_is_through THEN ''
+                            WHEN task_is_through THEN task_id || chr(1)
+                            ELSE task_id
+                        END,
+                        CASE WHEN run_is_through OR task_is_through THEN -2 ELSE map_index END,
+                        run_at, run_free, task_at, task_free, task_in_run_free
+                    FROM found
                     CROSS JOIN LATERAL (
-                        SELECT hop.kept + found.kept < mark.page AND hop.hops < 8 * mark.page AS wanted
+                        SELECT kept + kept_now < page AND hops < 8 * page AS wanted
                     ) AS more
-                    WHERE hop.goes_on
-                )
-                SELECT *
-                FROM hop
-                WHERE is_kept OR is_end
-            ) AS hop
-            WHERE mark.turn
+                    WHERE is_kept OR nth = size
+                ) AS next_hop
+            )
+            SELECT *
+            FROM hop
+            WHERE is_kept OR is_end
         ),
 
         -- 3c. All rows of the walk in the total order.
@@ -549,7 +584,7 @@ walk AS (
             'started',
             pool, pool_slots, executor,
             priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-            pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free, false
+            pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free, false, place
         FROM started
         CROSS JOIN tally
         UNION ALL
@@ -562,7 +597,7 @@ walk AS (
             pool, pool_slots, executor,
             priority_rank, date_rank, dag_id, run_id, task_id, map_index,
             pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free,
-            may_replace OR run_at IN (SELECT run_at FROM outcome WHERE NOT starts) IS TRUE
+            may_replace OR run_at IN (SELECT run_at FROM outcome WHERE NOT starts) IS TRUE, place
         FROM left_over
         CROSS JOIN tally
         WHERE tally.started < (SELECT max_tis FROM pass)
@@ -586,11 +621,7 @@ SELECT
     executor_free - count(*) OVER by_executor + 1 AS executor_free,
     false AS more
 FROM (
-    SELECT
-        walk.*,
-        row_number() OVER (
-            ORDER BY priority_rank, date_rank, dag_id, run_id, task_id, map_index
-        ) AS place
+    SELECT *
     FROM walk
     WHERE finished
 ) AS started
