@@ -1,8 +1,8 @@
 """The servers of the run, and the fixtures that lend a test a database of its own.
 
-``engine``, ``empty_engine``, ``engine_url`` and ``empty_engine_url`` run a test once on each server. To run a test on
-some of them only, parametrize it: ``@pytest.mark.parametrize("engine_name", ["mysql"])``. ``--engine mysql`` narrows a
-run.
+``engine``, ``empty_engine``, ``engine_url`` and ``empty_engine_url`` run a test once on each server of ``WHOLE_SUITE``.
+To run a test on others, or on some of them only, parametrize it: ``@pytest.mark.parametrize("engine_name",
+EVERY_SERVER)``. ``--engine mysql`` narrows a run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from selectq.database import create_engine
 from tests.servers.containers import NoServerError
 from tests.servers.databases import Databases
-from tests.servers.names import SERVERS
+from tests.servers.names import EVERY_SERVER, WHOLE_SUITE
 from tests.servers.running import RunningServers
 
 LIBRARIES = ("sqlalchemy", "alembic", "psycopg", "PyMySQL", "sqlglot", "hypothesis", "testcontainers")
@@ -38,14 +38,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--engine",
         action="append",
-        choices=list(SERVERS),
+        choices=EVERY_SERVER,
         metavar="NAME",
-        help=f"run tests that need a server on this one only; repeatable: {', '.join(SERVERS)}",
+        help=f"run tests that need a server on this one only; repeatable: {', '.join(EVERY_SERVER)}",
     )
 
 
 def engine_names(config: pytest.Config) -> list[str]:
-    return config.getoption("engine") or list(SERVERS)
+    return config.getoption("engine") or EVERY_SERVER
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -111,16 +111,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if is_worker(config) or is_controller(config) or config.option.collectonly:
         return
     needed = {engine_of(item) for item in session.items}
-    start(config, [name for name in SERVERS if name in needed])
+    start(config, [name for name in EVERY_SERVER if name in needed])
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     return [] if is_controller(config) else config.stash[RUNNING].describe()
 
 
-@pytest.fixture(scope="session", params=list(SERVERS))
+@pytest.fixture(scope="session", params=WHOLE_SUITE)
 def engine_name(request: pytest.FixtureRequest) -> str:
-    """The server a test runs on: ``postgresql`` (18), ``postgresql15`` or ``mysql``."""
+    """The server a test runs on, by its name in ``SERVERS``."""
     return request.param
 
 

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from selectq.scratch import scratch_database
 from selectq.upstream import decide
 from tests.oracle_trigger import Group, Key, Task, World
-from tests.servers.names import SERVERS
+from tests.servers.names import EVERY_SERVER
 from tests.servers.running import RunningServers
 from tests.trigger_tables import store
 
@@ -88,7 +88,7 @@ def differences(
 
 
 @click.command()
-@click.option("--engine", "engines", multiple=True, type=click.Choice(list(SERVERS)), help="Only this one.")
+@click.option("--engine", "engines", multiple=True, type=click.Choice(EVERY_SERVER), help="Only this one.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 def main(engines: tuple[str, ...], files: tuple[Path, ...]) -> None:
     """Compare on the servers that the tests use, and print what differs."""

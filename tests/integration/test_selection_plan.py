@@ -11,6 +11,7 @@ from benchmarks.workloads import Uniform
 from selectq.executor import query_for
 from selectq.plans.model import Plan
 from selectq.plans.postgresql import explain
+from tests.servers.names import EVERY_POSTGRESQL
 
 SELECTION = "selection/select_executable"
 NOTHING_MARKED_VISIBLE = "UPDATE pg_class SET relallvisible = 0 WHERE oid = 'task_instance'::regclass"
@@ -37,7 +38,7 @@ def plan(connection: sa.Connection) -> str:
     return "\n".join(rows.scalars())
 
 
-@pytest.mark.parametrize("engine_name", ["postgresql", "postgresql15"])
+@pytest.mark.parametrize("engine_name", EVERY_POSTGRESQL)
 def test_lines_are_read_by_the_index_whatever_the_planner_believes(engine: sa.Engine) -> None:
     Uniform(20_000).load(engine)
     with engine.begin() as connection:
@@ -51,7 +52,7 @@ def test_lines_are_read_by_the_index_whatever_the_planner_believes(engine: sa.En
             assert "Seq Scan on task_instance" not in found
 
 
-@pytest.mark.parametrize("engine_name", ["postgresql", "postgresql15"])
+@pytest.mark.parametrize("engine_name", EVERY_POSTGRESQL)
 def test_rows_that_wait_for_others_of_their_run_are_decided_together(engine: sa.Engine) -> None:
     """Each of them that could follow another one ended a step before, which sorts all rows at hand: 54 steps here."""
     Mixed(10_000).load(engine)
@@ -61,7 +62,7 @@ def test_rows_that_wait_for_others_of_their_run_are_decided_together(engine: sa.
     assert steps.loops <= 8
 
 
-@pytest.mark.parametrize("engine_name", ["postgresql", "postgresql15"])
+@pytest.mark.parametrize("engine_name", EVERY_POSTGRESQL)
 def test_rows_of_tasks_that_the_pass_has_filled_are_dropped_as_they_are_read(engine: sa.Engine) -> None:
     """What a task uses was counted for each row of it, and the row then lost in the rounds."""
     OneAtATime(100_000).load(engine)

@@ -14,12 +14,14 @@ from selectq.plans import checkout
 from selectq.plans.baseline import Baselines, server_key
 from selectq.plans.check import judge, look
 from selectq.plans.states import STATES
+from tests.servers.names import EVERY_SERVER
 
 WORKLOADS = checkout.workloads(SIZES[0]).values()
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("area", sorted({workload.area for workload in WORKLOADS}))
+@pytest.mark.parametrize("engine_name", EVERY_SERVER)
 def test_plans_are_as_committed(engine: sa.Engine, area: str) -> None:
     url = engine.url.render_as_string(hide_password=False)
     queries = [query for query in default_catalogue() if query.name.startswith(f"{area}/")]
@@ -27,6 +29,7 @@ def test_plans_are_as_committed(engine: sa.Engine, area: str) -> None:
     assert [f"{each.query} {each.place} {each.rule}: {each.reason}" for each in left] == []
 
 
+@pytest.mark.parametrize("engine_name", EVERY_SERVER)
 def test_there_are_baselines_of_both_sizes_for_each_query(engine: sa.Engine) -> None:
     with engine.connect() as connection:
         baselines = Baselines(checkout.BASELINES, server_key(connection))

@@ -3,7 +3,7 @@
 # Installs and starts an engine only as root on Debian or its like; images that can't be pulled are built.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-variables="SELECTQ_TEST_POSTGRES_URL, SELECTQ_TEST_POSTGRES15_URL and SELECTQ_TEST_MYSQL_URL"
+variables="SELECTQ_TEST_POSTGRES_URL, the same with POSTGRES15, POSTGRES16 and POSTGRES17, and SELECTQ_TEST_MYSQL_URL"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
@@ -102,6 +102,6 @@ for image in "$@"; do
         if pull "$image"; then continue; fi
         pullable=no
     fi
-    echo "Building a stand-in for $image from Debian's packages"
+    echo "Building a stand-in for $image"
     build "$image"
 done

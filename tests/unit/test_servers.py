@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.names import SERVERS
+from tests.servers.names import SERVERS, WHOLE_SUITE
 
 ROOT = Path(__file__).parents[2]
 NEEDS_SERVERS = "tests/integration/test_isolation.py"
@@ -35,7 +35,7 @@ def test_without_an_engine_the_run_fails_and_says_what_to_do(workers: str) -> No
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "No container engine answers" in done.stderr
     assert "make servers" in done.stderr
-    assert all(server.variable in done.stderr for server in SERVERS.values())
+    assert all(SERVERS[name].variable in done.stderr for name in WHOLE_SUITE)
 
 
 def test_a_named_server_that_does_not_answer_fails_the_run() -> None:
@@ -50,3 +50,11 @@ def test_a_run_can_be_narrowed_to_some_servers() -> None:
     found = Counter(names)
     assert set(found) == {"mysql", "postgresql15"}
     assert found["mysql"] == found["postgresql15"]
+
+
+def test_a_server_of_a_part_of_the_suite_is_asked_for_by_its_tests_only() -> None:
+    files = ["tests/integration/test_cases.py", "tests/plans/test_baselines.py"]
+    done = run_pytest(*files, "--collect-only", "--engine", "postgresql16")
+    tests = [line for line in done.stdout.splitlines() if "::" in line]
+    assert {test.partition("::")[0] for test in tests} == set(files)
+    assert all("[postgresql16" in test for test in tests)
