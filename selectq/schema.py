@@ -265,17 +265,21 @@ def add_selection_indexes(task_instance: sa.Table, on_mysql: bool) -> None:
         postgresql_where=sa.text("state = 'scheduled'"),
         postgresql_include=["executor", "priority_weight", "logical_date"],
     )
-    active = sa.text(one_of("state", ACTIVE_STATES))
+    # One index for each way of counting, and no count can be taken to another's: IS NOT NULL holds for all rows, but
+    # only a condition on the column proves it. Else, where ANALYZE meets no active row, all look empty and equal.
+    active = one_of("state", ACTIVE_STATES)
     sa.Index(
         "ix_task_instance_active", c.dag_id, c.run_id, c.task_id,
-        postgresql_where=active, postgresql_include=["state"],
+        postgresql_where=sa.text(f"{active} AND run_id IS NOT NULL"), postgresql_include=["state"],
     )
     sa.Index(
         "ix_task_instance_active_pool", c.pool,
-        postgresql_where=active, postgresql_include=["state", "pool_slots"],
+        postgresql_where=sa.text(f"{active} AND pool IS NOT NULL"), postgresql_include=["state", "pool_slots"],
     )
-    # Not led by dag_id, so that no other count can be taken to it.
-    sa.Index("ix_task_instance_active_task", c.task_id, c.dag_id, postgresql_where=active)
+    sa.Index(
+        "ix_task_instance_active_task", c.task_id, c.dag_id,
+        postgresql_where=sa.text(f"{active} AND task_id IS NOT NULL"),
+    )
 
 
 metadata = build_metadata()

@@ -260,21 +260,24 @@ def create_postgresql_indexes() -> None:
         postgresql_where=sa.text("state = 'scheduled'"),
         postgresql_include=["executor", "priority_weight", "logical_date"],
     )
-    active = sa.text("state IN ('queued', 'running', 'deferred')")
+    active = "state IN ('queued', 'running', 'deferred')"
     op.create_index(
         op.f("ix_task_instance_active"),
         "task_instance",
         ["dag_id", "run_id", "task_id"],
-        postgresql_where=active,
+        postgresql_where=sa.text(f"{active} AND run_id IS NOT NULL"),
         postgresql_include=["state"],
     )
     op.create_index(
         op.f("ix_task_instance_active_pool"),
         "task_instance",
         ["pool"],
-        postgresql_where=active,
+        postgresql_where=sa.text(f"{active} AND pool IS NOT NULL"),
         postgresql_include=["state", "pool_slots"],
     )
     op.create_index(
-        op.f("ix_task_instance_active_task"), "task_instance", ["task_id", "dag_id"], postgresql_where=active
+        op.f("ix_task_instance_active_task"),
+        "task_instance",
+        ["task_id", "dag_id"],
+        postgresql_where=sa.text(f"{active} AND task_id IS NOT NULL"),
     )

@@ -126,9 +126,9 @@ def walk_rows(admitted: sa.CTE, page: sa.CTE) -> sa.CTE:
     ).cte("walk")
 
 
-def judged_rows(walk: sa.CTE, limit: sa.FromClause) -> sa.CTE:
+def judged_rows(dialect: str, walk: sa.CTE, limit: sa.FromClause) -> sa.CTE:
     """Used and capacity of each holder as the row meets it at its place."""
-    rows = active()
+    rows = active(dialect)
     pool, run = used_by_pool(rows), used_by_run(rows)
     over_runs, in_run = used_by_task(rows), used_by_task_in_run(rows)
     return (
@@ -222,7 +222,7 @@ SORTS_ALL = "a report for people, not part of a pass: without statistics a page 
 def blocked_by(dialect: str) -> Generated:
     limit = given.executor_limit(dialect)
     admitted = admitted_rows(dialect)
-    judged = judged_rows(walk_rows(admitted, page_rows(admitted)), limit)
+    judged = judged_rows(dialect, walk_rows(admitted, page_rows(admitted)), limit)
     reason = reasons(dialect, judged)
     return Generated(
         name="selection/blocked_by",

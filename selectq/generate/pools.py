@@ -9,7 +9,7 @@ from selectq.generate.usage import active, counted, pool_capacity, slot_pool, us
 
 
 def open_pools(dialect: str) -> Generated:
-    used = used_by_pool(active())
+    used = used_by_pool(active(dialect))
     has_room = sa.or_(pool_capacity().is_(None), slot_pool.c.slots > counted(used.c.used))
     return Generated(
         name="selection/open_pools",

@@ -127,7 +127,7 @@ checked AS MATERIALIZED (
                 WHERE
                     a.state IN ('queued', 'running', 'deferred') AND c.max_active_tis_per_dagrun IS NOT NULL
                     -- An expression, so that it is looked up by run, not by task.
-                    AND a.dag_id = c.dag_id AND a.run_id = c.run_id AND a.task_id || '' = c.task_id
+                    AND a.dag_id = c.dag_id AND a.run_id = c.run_id AND coalesce(a.task_id, '') = c.task_id
             ) - count(*) OVER by_task_in_run
         ) >= 0 AS fits
     FROM candidate AS c

@@ -309,7 +309,7 @@ walk AS (
                                         AND t.max_active_tis_per_dagrun IS NOT NULL
                                         -- An expression, so that it is looked up by run, not by task.
                                         AND a.dag_id = t.dag_id AND a.run_id = met.run_id
-                                        AND a.task_id || '' = t.task_id
+                                        AND coalesce(a.task_id, '') = t.task_id
                                 ) AS task_in_run_free
                             FROM task AS t
                             WHERE

@@ -23,6 +23,7 @@ WITH active AS (
     FROM task_instance
     WHERE
         task_instance.state IN ('queued', 'running', 'deferred')
+        AND task_instance.pool >= ''
 ),
 used_by_pool AS (
     SELECT

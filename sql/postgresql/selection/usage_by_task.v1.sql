@@ -26,6 +26,7 @@ WITH active AS (
     FROM task_instance
     WHERE
         task_instance.state IN ('queued', 'running', 'deferred')
+        AND task_instance.pool >= ''
 ),
 used_by_task_in_run AS (
     SELECT
