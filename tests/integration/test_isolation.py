@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from selectq.database import create_engine
 from selectq.schema import build_metadata
 from tests.servers.databases import DELETE_UP_TO, Databases
+from tests.servers.state import busy_connections
 
 
 def pools(engine: sa.Engine) -> list[str]:
@@ -52,7 +53,9 @@ def test_a_database_with_an_open_transaction_is_not_lent_again(
     mine = databases[engine_name]
     name = mine.lend(migrated=True)
     engine = create_engine(mine.url(name), poolclass=sa.NullPool)
-    with engine.connect() as left_open:
+    with engine.connect() as left_open, engine.connect() as before:
+        # What is looked at now must not be what is found in a moment.
+        assert busy_connections(before) == 0
         left_open.execute(sa.text("SELECT pool FROM slot_pool"))
         mine.take_back(name, migrated=True)
         left_open.invalidate()

@@ -44,7 +44,7 @@ BY_KEY = "SELECT ti.dag_id FROM task_instance AS ti WHERE ti.dag_id = 'dag_00001
 KEY = {"postgresql": "ix_task_instance_upstream", "mysql": "PRIMARY"}
 """The index that it is looked up by."""
 BY_INDEX = {
-    "postgresql": "SELECT dag_id FROM task_instance AS ti WHERE state = 'running' LIMIT :max_tis\n",
+    "postgresql": "SELECT dag_id FROM task_instance AS ti WHERE state = 'running' AND pool >= '' LIMIT :max_tis\n",
     "mysql": "SELECT /*+ INDEX(ti ix_task_instance_active) */ ti.dag_id FROM task_instance AS ti "
     "WHERE ti.state = 'running' LIMIT :max_tis\n",
 }
