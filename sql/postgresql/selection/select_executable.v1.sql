@@ -130,6 +130,7 @@ walk AS (
     FROM (
         WITH RECURSIVE
         -- 3a. What the steps before have left, less the bookmarks of lanes from which nothing can start any more.
+        --     page: rows to read behind a bookmark: its share of what is within reach and not read yet, and a margin.
         so_far AS MATERIALIZED (
             SELECT
                 w.*,
