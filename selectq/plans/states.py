@@ -79,14 +79,12 @@ def settle(engine: sa.Engine) -> None:
     if engine.dialect.name != "postgresql":
         return
     pages = sa.table("pg_class", sa.column("oid"), sa.column("relpages"), sa.column("relallvisible"))
-    counted = sa.select(pages.c.relpages, pages.c.relallvisible).where(
-        pages.c.oid == sa.func.to_regclass("task_instance")
-    )
+    ours = [sa.func.to_regclass(table.name) for table in tables_of(engine)]
+    unmarked = sa.select(sa.func.count()).where(pages.c.oid.in_(ours), pages.c.relallvisible < pages.c.relpages)
     for _ in range(PATIENCE):
         with engine.connect() as connection:
-            all_of_them, visible = connection.execute(counted).one()
-        if visible == all_of_them:
-            return
+            if not connection.scalar(unmarked):
+                return
         time.sleep(0.1)
         analyse(engine)
     raise SelectqError(

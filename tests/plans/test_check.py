@@ -135,15 +135,17 @@ def test_a_query_that_the_work_of_its_area_never_runs_is_found(engine: sa.Engine
 
 
 @pytest.mark.parametrize("engine_name", ["postgresql"])
+@pytest.mark.parametrize("workload", ["uniform", "files-due"])
 def test_statistics_that_a_transaction_of_others_spoils_are_refused(
-    engine: sa.Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: sa.Engine, tmp_path: Path, workload: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("selectq.plans.states.PATIENCE", 2)
-    queries = tree(tmp_path / "sql", "postgresql", BY_KEY)
+    loaded = checkout.workloads(ROWS)[workload]
+    queries = tree(tmp_path / "sql", "postgresql", BY_KEY, area=loaded.area)
     with engine.connect().execution_options(isolation_level="REPEATABLE READ") as other:
         other.execute(sa.text("SELECT 1 FROM dag"))
         with pytest.raises(SelectqError, match="a transaction is held open in this database"):
-            looked(engine, queries)
+            look(engine.url.render_as_string(hide_password=False), queries, [loaded])
 
 
 def check(engine: sa.Engine, *arguments: str) -> Result:
