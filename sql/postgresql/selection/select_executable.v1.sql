@@ -88,8 +88,9 @@ head_of_lane AS (
     WHERE l.pool_free IS NULL OR l.pool_slots <= l.pool_free
 ),
 
--- 3. The walk, step by step. It holds rows of three kinds: what has started; candidates that were read and wait for
---    their turn; and for each lane a bookmark, "read up to here". Nothing behind a bookmark is final.
+-- 3. The walk, step by step. It holds rows of four kinds: what has started; candidates that were read and wait for
+--    their turn; candidates in reserve, whose turn comes only if others of their run can't start; and for each lane a
+--    bookmark, "read up to here". Nothing behind a bookmark is final.
 --    The first step finds a bookmark before the head of each lane.
 walk AS (
     SELECT
@@ -129,16 +130,26 @@ walk AS (
     SELECT *
     FROM (
         WITH RECURSIVE
-        -- 3a. What the steps before have left, less the bookmarks of lanes from which nothing can start any more.
-        --     page: rows to read behind a bookmark: its share of what is within reach and not read yet, and a margin.
-        so_far AS MATERIALIZED (
+        -- 3a. What the steps before have left.
+        handed_on AS MATERIALIZED (
+            SELECT *
+            FROM walk
+            WHERE NOT finished
+        ),
+        now AS MATERIALIZED (
+            SELECT min(started + reach) AS reach, min(decided) AS decided
+            FROM handed_on
+        ),
+        -- Bookmarks of lanes from which something can start yet. Those within reach have their turn to be read on.
+        -- page: the lane's share of what is within reach and not read yet, and a margin.
+        bookmark AS MATERIALIZED (
             SELECT
-                w.*,
-                kind = 'bookmark' AND ahead <= reach AS turn,
+                b.*,
+                ahead <= reach AS turn,
                 CAST(1 + share + 3 * sqrt(share) AS bigint) AS page
             FROM (
                 SELECT
-                    walk.*,
+                    handed_on.*,
                     greatest(1, least(reach, count(*) FILTER (WHERE kind = 'bookmark') OVER ())) AS lanes,
                     count(*) FILTER (WHERE kind <> 'started') OVER up_to AS ahead,
                     count(*) FILTER (WHERE kind = 'waiting') OVER up_to AS candidates_ahead,
@@ -146,30 +157,24 @@ walk AS (
                     AS pool_left,
                     executor_free - count(*) FILTER (WHERE kind = 'started') OVER (PARTITION BY executor)
                     AS executor_left
-                FROM walk
-                WHERE NOT finished
+                FROM handed_on
+                WHERE kind <> 'reserve'
                 WINDOW up_to AS (ORDER BY place ROWS UNBOUNDED PRECEDING)
-            ) AS w
+            ) AS b
             CROSS JOIN LATERAL (SELECT greatest(reach - candidates_ahead, lanes) / lanes AS share) AS of_reach
-            WHERE
-                kind <> 'bookmark'
-                OR (coalesce(pool_left >= pool_slots, true) AND coalesce(executor_left >= 1, true))
-        ),
-        now AS MATERIALIZED (
-            SELECT min(started + reach) AS reach, min(decided) AS decided
-            FROM so_far
+            WHERE kind = 'bookmark' AND coalesce(pool_left >= pool_slots, true) AND coalesce(executor_left >= 1, true)
         ),
         -- Full by what has started: nothing more of these runs and tasks can.
         full_run AS MATERIALIZED (
             SELECT run_at
-            FROM so_far
+            FROM handed_on
             WHERE kind = 'started'
             GROUP BY run_at
             HAVING count(*) >= min(run_free)
         ),
         full_task AS MATERIALIZED (
             SELECT task_at
-            FROM so_far
+            FROM handed_on
             WHERE kind = 'started'
             GROUP BY task_at
             HAVING count(*) >= min(task_free)
@@ -178,226 +183,313 @@ walk AS (
         -- 3b. Read on behind the bookmarks within reach, in hops. A hop reads some rows of each lane, keeps those that
         --     may start, and ends behind the last one: or behind its whole run or task, if none of the rest can start,
         --     however many wait there.
-        page AS MATERIALIZED (
-            WITH RECURSIVE hop AS (
-                SELECT
-                    row_number() OVER () AS lane_no, pool, pool_no, pool_slots, executor, pool_free, executor_free,
-                    0 AS hops, CAST(0 AS bigint) AS kept, page, page AS size,
-                    true AS goes_on, false AS is_kept, false AS is_end,
-                    priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-                    run_id AS end_run_id, task_id AS end_task_id, map_index AS end_map_index,
-                    run_at, run_free, task_at, task_free, task_in_run_free
-                FROM so_far
-                WHERE turn
+        hop AS (
+            SELECT
+                row_number() OVER () AS lane_no, pool, pool_no, pool_slots, executor, pool_free, executor_free,
+                0 AS hops, CAST(0 AS bigint) AS kept, page, page AS size,
+                false AS is_kept, true AS is_end,
+                priority_rank, date_rank, dag_id, run_id, task_id, map_index,
+                run_id AS end_run_id, task_id AS end_task_id, map_index AS end_map_index,
+                run_at, run_free, task_at, task_free, task_in_run_free
+            FROM bookmark
+            WHERE turn
 
-                UNION ALL
+            UNION ALL
 
-                SELECT *
-                FROM (
-                    WITH
-                    row_read AS MATERIALIZED (
+            SELECT *
+            FROM (
+                WITH
+                run_read AS MATERIALIZED (
+                    SELECT
+                        lane.lane_no, lane.pool, lane.pool_no, lane.pool_slots, lane.executor, lane.pool_free,
+                        lane.executor_free, lane.hops, lane.kept, lane.page, lane.size,
+                        behind.*
+                    FROM hop AS lane
+                    CROSS JOIN LATERAL (
                         SELECT
-                            lane.lane_no, lane.pool, lane.pool_no, lane.pool_slots, lane.executor, lane.pool_free,
-                            lane.executor_free, lane.hops, lane.kept, lane.page, lane.size,
-                            behind.*
-                        FROM hop AS lane
-                        CROSS JOIN LATERAL (
-                            SELECT
-                                line.*,
-                                row_number() OVER (
-                                    ORDER BY priority_rank, date_rank, dag_id, run_id, task_id, map_index
-                                    ROWS UNBOUNDED PRECEDING
-                                ) AS nth,
-                                row_number() OVER (
-                                    PARTITION BY priority_rank, date_rank, dag_id, run_id
-                                    ORDER BY task_id, map_index
-                                    ROWS UNBOUNDED PRECEDING
-                                ) AS nth_in_run
-                            FROM (
-                                SELECT
-                                    -1 - priority_weight AS priority_rank,
-                                    coalesce(logical_date, 'infinity') AS date_rank,
-                                    dag_id, run_id, task_id, map_index
-                                FROM task_instance
-                                WHERE
-                                    state = 'scheduled'
-                                    AND pool = lane.pool AND pool_slots = lane.pool_slots
-                                    AND coalesce(executor, '') = lane.executor
-                                    AND (
-                                        -1 - priority_weight, coalesce(logical_date, 'infinity'),
-                                        dag_id, run_id, task_id, map_index
-                                    ) > (
-                                        lane.priority_rank, lane.date_rank,
-                                        lane.dag_id, lane.end_run_id, lane.end_task_id, lane.end_map_index
-                                    )
-                                ORDER BY
-                                    -1 - priority_weight, coalesce(logical_date, 'infinity'),
-                                    dag_id, run_id, task_id, map_index
-                                LIMIT lane.size
-                            ) AS line
-                        ) AS behind
-                        WHERE lane.goes_on
-                    ),
-                    -- Each run and each task with a limit is looked up by key once for all lanes: where its row stands
-                    -- (short to sort by), and what it has free. OFFSET 0 keeps it from becoming another kind of join.
-                    known_run AS MATERIALIZED (
-                        SELECT met.dag_id, met.run_id, known.*
-                        FROM (SELECT DISTINCT dag_id, run_id FROM row_read) AS met
-                        LEFT JOIN LATERAL (
-                            SELECT
-                                r.ctid AS run_at,
-                                d.max_active_tasks - (
-                                    SELECT count(*)
-                                    FROM task_instance AS a
-                                    WHERE
-                                        a.state IN ('queued', 'running', 'deferred')
-                                        AND a.state <> 'deferred'
-                                        AND a.dag_id = r.dag_id AND a.run_id = r.run_id
-                                ) AS run_free,
-                                EXISTS (
-                                    SELECT FROM task AS t
-                                    WHERE
-                                        t.dag_id = r.dag_id
-                                        AND (
-                                            t.max_active_tis_per_dag IS NOT NULL
-                                            OR t.max_active_tis_per_dagrun IS NOT NULL
-                                        )
-                                ) AS has_task_limits
-                            FROM dag_run AS r
-                            JOIN dag AS d ON d.dag_id = r.dag_id
-                            WHERE
-                                r.dag_id = met.dag_id AND r.run_id = met.run_id
-                                AND r.state = 'running' AND NOT d.is_paused
-                                AND r.ctid IN (SELECT run_at FROM full_run) IS NOT TRUE
-                            OFFSET 0
-                        ) AS known ON true
-                    ),
-                    -- Rows beyond what their run has free are left out here, but for the last one of a hop; where tasks
-                    -- of the dag have limits, is_kept decides that later.
-                    -- FULL adds no row, since all that is known is known of these rows. But unlike an inner or a LEFT
-                    -- join it is never done row by row, which is what the planner would take for lists of unknown size.
-                    row_and_run AS MATERIALIZED (
-                        SELECT row_read.*, known_run.run_at, known_run.run_free, known_run.has_task_limits
-                        FROM row_read
-                        FULL JOIN known_run ON known_run.dag_id = row_read.dag_id AND known_run.run_id = row_read.run_id
-                        WHERE
-                            row_read.nth = row_read.size
-                            OR known_run.has_task_limits
-                            OR row_read.nth_in_run <= known_run.run_free
-                    ),
-                    known_task AS MATERIALIZED (
-                        SELECT met.dag_id, met.run_id, met.task_id, known.*
-                        FROM (SELECT DISTINCT dag_id, run_id, task_id FROM row_and_run WHERE has_task_limits) AS met
-                        LEFT JOIN LATERAL (
-                            SELECT
-                                t.ctid AS task_at,
-                                CASE
-                                    WHEN t.ctid IN (SELECT task_at FROM full_task) THEN 0
-                                    ELSE t.max_active_tis_per_dag - (
-                                        SELECT count(*)
-                                        FROM task_instance AS a
-                                        WHERE
-                                            a.state IN ('queued', 'running', 'deferred')
-                                            AND t.max_active_tis_per_dag IS NOT NULL
-                                            AND a.dag_id = t.dag_id AND a.task_id = t.task_id
-                                    )
-                                END AS task_free,
-                                t.max_active_tis_per_dagrun - (
-                                    SELECT count(*)
-                                    FROM task_instance AS a
-                                    WHERE
-                                        a.state IN ('queued', 'running', 'deferred')
-                                        AND t.max_active_tis_per_dagrun IS NOT NULL
-                                        -- An expression, so that it is looked up by run, not by task.
-                                        AND a.dag_id = t.dag_id AND a.run_id = met.run_id
-                                        AND coalesce(a.task_id, '') = t.task_id
-                                ) AS task_in_run_free
-                            FROM task AS t
-                            WHERE
-                                t.dag_id = met.dag_id AND t.task_id = met.task_id
-                                AND (
-                                    t.max_active_tis_per_dag IS NOT NULL
-                                    OR t.max_active_tis_per_dagrun IS NOT NULL
-                                )
-                            OFFSET 0
-                        ) AS known ON true
-                    ),
-                    row_and_task AS MATERIALIZED (
-                        SELECT r.*, known_task.task_at, known_task.task_free, known_task.task_in_run_free
-                        FROM row_and_run AS r
-                        FULL JOIN known_task
-                            ON
-                                known_task.dag_id = r.dag_id AND known_task.run_id = r.run_id
-                                AND known_task.task_id = r.task_id
-                    ),
-                    -- Of rows that need the same, no more than there is room for can start. A row of a task without
-                    -- limits needs nothing that others of its run and lane do not need as well.
-                    weighed AS (
-                        SELECT
-                            counted.*,
-                            coalesce(nth_of_run >= run_free, true) AS run_is_through,
-                            nth_of_task >= least(run_free, task_free, task_in_run_free) AS task_is_through,
-                            coalesce(
-                                nth_of_task <= least(run_free, task_free, task_in_run_free)
-                                AND nth_of_run <= run_free - CASE WHEN task_at IS NULL THEN 0 ELSE 1 END,
-                                false
-                            ) AS is_kept
+                            priority_rank, date_rank, dag_id, run_id,
+                            array_agg(task_id ORDER BY task_id, map_index) AS task_ids,
+                            array_agg(map_index ORDER BY task_id, map_index) AS map_indexes,
+                            count(*) AS length,
+                            sum(CAST(count(*) AS integer)) OVER (
+                                ORDER BY priority_rank, date_rank, dag_id, run_id ROWS UNBOUNDED PRECEDING
+                            ) AS up_to
                         FROM (
                             SELECT
-                                row_and_task.*,
-                                count(*) FILTER (WHERE task_at IS NULL) OVER (
-                                    PARTITION BY lane_no, nth - nth_in_run ORDER BY task_id, nth
-                                    ROWS UNBOUNDED PRECEDING
-                                ) AS nth_of_run,
-                                row_number() OVER (
-                                    PARTITION BY lane_no, nth - nth_in_run, task_id ORDER BY nth
-                                    ROWS UNBOUNDED PRECEDING
-                                ) AS nth_of_task
-                            FROM row_and_task
-                        ) AS counted
-                    ),
-                    found AS (
+                                -1 - priority_weight AS priority_rank,
+                                coalesce(logical_date, 'infinity') AS date_rank,
+                                dag_id, run_id, task_id, map_index
+                            FROM task_instance
+                            WHERE
+                                state = 'scheduled'
+                                AND pool = lane.pool AND pool_slots = lane.pool_slots
+                                AND coalesce(executor, '') = lane.executor
+                                AND (
+                                    -1 - priority_weight, coalesce(logical_date, 'infinity'),
+                                    dag_id, run_id, task_id, map_index
+                                ) > (
+                                    lane.priority_rank, lane.date_rank,
+                                    lane.dag_id, lane.end_run_id, lane.end_task_id, lane.end_map_index
+                                )
+                            ORDER BY
+                                -1 - priority_weight, coalesce(logical_date, 'infinity'),
+                                dag_id, run_id, task_id, map_index
+                            LIMIT lane.size
+                        ) AS line
+                        GROUP BY priority_rank, date_rank, dag_id, run_id
+                    ) AS behind
+                    WHERE lane.is_end AND lane.kept < lane.page AND lane.hops < 8 * lane.page
+                ),
+                -- Each run is looked up by key once for all lanes: where its row stands (short to sort by), and what it
+                -- has free. OFFSET 0 keeps it from becoming another kind of join.
+                known_run AS MATERIALIZED (
+                    SELECT met.dag_id, met.run_id, known.*
+                    FROM (SELECT DISTINCT dag_id, run_id FROM run_read) AS met
+                    LEFT JOIN LATERAL (
                         SELECT
-                            weighed.*,
-                            count(*) FILTER (WHERE is_kept) OVER (PARTITION BY lane_no) AS kept_now
-                        FROM weighed
-                    )
+                            r.ctid AS run_at,
+                            d.max_active_tasks - (
+                                SELECT count(*)
+                                FROM task_instance AS a
+                                WHERE
+                                    a.state IN ('queued', 'running', 'deferred')
+                                    AND a.state <> 'deferred'
+                                    AND a.dag_id = r.dag_id AND a.run_id = r.run_id
+                            ) AS run_free,
+                            EXISTS (
+                                SELECT FROM task AS t
+                                WHERE
+                                    t.dag_id = r.dag_id
+                                    AND (
+                                        t.max_active_tis_per_dag IS NOT NULL
+                                        OR t.max_active_tis_per_dagrun IS NOT NULL
+                                    )
+                            ) AS has_task_limits
+                        FROM dag_run AS r
+                        JOIN dag AS d ON d.dag_id = r.dag_id
+                        WHERE
+                            r.dag_id = met.dag_id AND r.run_id = met.run_id
+                            AND r.state = 'running' AND NOT d.is_paused
+                            AND r.ctid IN (SELECT run_at FROM full_run) IS NOT TRUE
+                        OFFSET 0
+                    ) AS known ON true
+                ),
+                -- FULL adds no row, since all that is known is known of these runs. But unlike an inner or a LEFT
+                -- join it is never done row by row, which is what the planner would take for lists of unknown size.
+                run_and_room AS (
                     SELECT
-                        lane_no, pool, pool_no, pool_slots, executor, pool_free, executor_free,
-                        hops + 1,
-                        kept + kept_now,
-                        page,
-                        -- Read little where one run or task fills the whole hop, without a row that may start.
-                        CASE
-                            WHEN 2 * kept_now >= size THEN greatest(4, page - kept - kept_now)
-                            WHEN nth_in_run = size THEN greatest(2, size / 4)
-                            ELSE least(2 * size, page)
-                        END,
-                        nth = size AND more.wanted,
-                        is_kept,
-                        nth = size AND NOT more.wanted,
-                        priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-                        CASE WHEN run_is_through THEN run_id || chr(1) ELSE run_id END,
-                        CASE
-                            WHEN run_is_through THEN ''
-                            WHEN task_is_through THEN task_id || chr(1)
-                            ELSE task_id
-                        END,
-                        CASE WHEN run_is_through OR task_is_through THEN -2 ELSE map_index END,
-                        run_at, run_free, task_at, task_free, task_in_run_free
-                    FROM found
+                        run_read.*, known_run.run_at, known_run.run_free,
+                        coalesce(known_run.has_task_limits, false) AS has_task_limits
+                    FROM run_read
+                    FULL JOIN known_run ON known_run.dag_id = run_read.dag_id AND known_run.run_id = run_read.run_id
+                ),
+                -- As rows again. Those beyond what their run has free are left out here, but for the last one of a hop;
+                -- where tasks of the dag have limits, is_kept decides that later.
+                numbering AS MATERIALIZED (
+                    SELECT ARRAY(SELECT generate_series(1, max(length))) AS numbers
+                    FROM run_read
+                ),
+                row_and_run AS MATERIALIZED (
+                    SELECT
+                        lane_no, pool, pool_no, pool_slots, executor, pool_free, executor_free, hops, kept, page, size,
+                        priority_rank, date_rank, dag_id, run_id,
+                        unnest(task_ids[1 : wanted]) AS task_id,
+                        unnest(map_indexes[1 : wanted]) AS map_index,
+                        unnest((SELECT numbers FROM numbering)[1 : wanted]) AS nth_in_run,
+                        length, up_to, run_at, run_free, has_task_limits
+                    FROM run_and_room
                     CROSS JOIN LATERAL (
-                        SELECT kept + kept_now < page AND hops < 8 * page AS wanted
-                    ) AS more
-                    WHERE is_kept OR nth = size
-                ) AS next_hop
-            )
-            SELECT *
-            FROM hop
-            WHERE is_kept OR is_end
+                        SELECT
+                            CASE
+                                WHEN has_task_limits OR up_to = size THEN length
+                                ELSE least(length, coalesce(run_free, 0))
+                            END AS wanted
+                    ) AS of_run
+                ),
+                -- Where tasks of the dag have limits, each is looked up by key for the first of its rows.
+                row_and_task AS (
+                    SELECT
+                        r.*,
+                        first_value(known.task_at) OVER of_task AS task_at,
+                        first_value(known.task_free) OVER of_task AS task_free,
+                        first_value(known.task_in_run_free) OVER of_task AS task_in_run_free
+                    FROM (
+                        SELECT row_and_run.*, row_number() OVER of_task AS nth_of_task
+                        FROM row_and_run
+                        WHERE has_task_limits
+                        WINDOW of_task AS (
+                            PARTITION BY lane_no, up_to, task_id ORDER BY nth_in_run ROWS UNBOUNDED PRECEDING
+                        )
+                    ) AS r
+                    LEFT JOIN LATERAL (
+                        SELECT
+                            t.ctid AS task_at,
+                            CASE
+                                WHEN t.ctid IN (SELECT task_at FROM full_task) THEN 0
+                                ELSE t.max_active_tis_per_dag - (
+                                    SELECT count(*)
+                                    FROM task_instance AS a
+                                    WHERE
+                                        a.state IN ('queued', 'running', 'deferred')
+                                        AND t.max_active_tis_per_dag IS NOT NULL
+                                        AND a.dag_id = t.dag_id AND a.task_id = t.task_id
+                                )
+                            END AS task_free,
+                            t.max_active_tis_per_dagrun - (
+                                SELECT count(*)
+                                FROM task_instance AS a
+                                WHERE
+                                    a.state IN ('queued', 'running', 'deferred')
+                                    AND t.max_active_tis_per_dagrun IS NOT NULL
+                                    -- An expression, so that it is looked up by run, not by task.
+                                    AND a.dag_id = t.dag_id AND a.run_id = r.run_id
+                                    AND coalesce(a.task_id, '') = t.task_id
+                            ) AS task_in_run_free
+                        FROM task AS t
+                        WHERE
+                            r.nth_of_task = 1
+                            AND t.dag_id = r.dag_id AND t.task_id = r.task_id
+                            AND (
+                                t.max_active_tis_per_dag IS NOT NULL
+                                OR t.max_active_tis_per_dagrun IS NOT NULL
+                            )
+                        OFFSET 0
+                    ) AS known ON true
+                    WINDOW of_task AS (
+                        PARTITION BY lane_no, up_to, task_id ORDER BY nth_in_run ROWS UNBOUNDED PRECEDING
+                    )
+                ),
+                counted AS (
+                    SELECT
+                        row_and_run.*,
+                        nth_in_run AS nth_of_task,
+                        CAST(NULL AS tid) AS task_at,
+                        CAST(NULL AS bigint) AS task_free,
+                        CAST(NULL AS bigint) AS task_in_run_free,
+                        nth_in_run AS nth_of_run
+                    FROM row_and_run
+                    WHERE NOT has_task_limits
+
+                    UNION ALL
+
+                    SELECT
+                        row_and_task.*,
+                        count(*) FILTER (WHERE task_at IS NULL) OVER (
+                            PARTITION BY lane_no, up_to ORDER BY task_id, nth_in_run ROWS UNBOUNDED PRECEDING
+                        )
+                    FROM row_and_task
+                ),
+                -- Of rows that need the same, no more than there is room for can start. A row of a task without
+                -- limits needs nothing that others of its run and lane do not need as well.
+                weighed AS (
+                    SELECT
+                        counted.*,
+                        coalesce(nth_of_run >= run_free, true) AS run_is_through,
+                        nth_of_task >= least(run_free, task_free, task_in_run_free) AS task_is_through,
+                        coalesce(
+                            nth_of_task <= least(run_free, task_free, task_in_run_free)
+                            AND nth_of_run <= run_free - CASE WHEN task_at IS NULL THEN 0 ELSE 1 END,
+                            false
+                        ) AS is_kept
+                    FROM counted
+                ),
+                found AS (
+                    SELECT
+                        weighed.*,
+                        up_to = size AND nth_in_run = length AS is_end,
+                        count(*) FILTER (WHERE is_kept) OVER (PARTITION BY lane_no) AS kept_now
+                    FROM weighed
+                )
+                SELECT
+                    lane_no, pool, pool_no, pool_slots, executor, pool_free, executor_free,
+                    hops + 1,
+                    kept + kept_now,
+                    page,
+                    -- Read little where one run or task fills the whole hop, without a row that may start.
+                    CASE
+                        WHEN 2 * kept_now >= size THEN greatest(4, page - kept - kept_now)
+                        WHEN length = size THEN greatest(2, size / 4)
+                        ELSE least(2 * size, page)
+                    END,
+                    is_kept,
+                    is_end,
+                    priority_rank, date_rank, dag_id, run_id, task_id, map_index,
+                    CASE WHEN run_is_through THEN run_id || chr(1) ELSE run_id END,
+                    CASE
+                        WHEN run_is_through THEN ''
+                        WHEN task_is_through THEN task_id || chr(1)
+                        ELSE task_id
+                    END,
+                    CASE WHEN run_is_through OR task_is_through THEN -2 ELSE map_index END,
+                    run_at, run_free, task_at, task_free, task_in_run_free
+                FROM found
+                WHERE is_kept OR is_end
+            ) AS next_hop
         ),
 
-        -- 3c. All rows of the walk in the total order.
+        -- 3c. By run: its candidates, and what has started of it. Spare: more than the run has room for. They start
+        --     only if others of the run do not, so they are left out until it has lost one. The first spare row stands
+        --     for all behind it, which are held in reserve.
+        --     Of a run of which a candidate can't start any more, its task being full, the reserve is released.
+        released_run AS MATERIALIZED (
+            SELECT run_at
+            FROM handed_on
+            WHERE kind = 'waiting' AND task_at IN (SELECT task_at FROM full_task) IS TRUE
+        ),
+        candidate AS MATERIALIZED (
+            SELECT
+                c.*,
+                bool_or(may_replace) OVER by_run AS run_has_lost,
+                row_number() OVER by_run - run_free AS beyond
+            FROM (
+                SELECT
+                    kind = 'started' AS has_started,
+                    pool, pool_slots, executor,
+                    priority_rank, date_rank, dag_id, run_id, task_id, map_index,
+                    pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free,
+                    may_replace
+                FROM handed_on
+                WHERE
+                    kind = 'started'
+                    OR (
+                        (kind = 'waiting' OR (kind = 'reserve' AND run_at IN (SELECT run_at FROM released_run)))
+                        AND run_at IN (SELECT run_at FROM full_run) IS NOT TRUE
+                        AND task_at IN (SELECT task_at FROM full_task) IS NOT TRUE
+                    )
+                UNION ALL
+                SELECT
+                    false,
+                    pool, pool_slots, executor,
+                    priority_rank, date_rank, dag_id, run_id, task_id, map_index,
+                    pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free,
+                    false
+                FROM hop
+                WHERE is_kept
+            ) AS c
+            WINDOW by_run AS (
+                PARTITION BY run_at ORDER BY may_replace DESC, priority_rank, date_rank, task_id, map_index
+                ROWS UNBOUNDED PRECEDING
+            )
+        ),
+        reserve AS MATERIALIZED (
+            SELECT
+                pool, pool_slots, executor,
+                priority_rank, date_rank, dag_id, run_id, task_id, map_index,
+                pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free
+            FROM candidate
+            WHERE beyond > 1 AND NOT run_has_lost
+            UNION ALL
+            SELECT
+                pool, pool_slots, executor,
+                priority_rank, date_rank, dag_id, run_id, task_id, map_index,
+                pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free
+            FROM handed_on
+            WHERE
+                kind = 'reserve'
+                AND run_at IN (SELECT run_at FROM full_run) IS NOT TRUE
+                AND run_at IN (SELECT run_at FROM released_run) IS NOT TRUE
+        ),
+        -- All others and the bookmarks in the total order.
         line AS MATERIALIZED (
             SELECT
                 l.*,
@@ -411,50 +503,35 @@ walk AS (
                 ) AS bookmarks
             FROM (
                 SELECT
-                    kind = 'bookmark' AS is_bookmark, kind = 'started' AS has_started,
+                    false AS is_bookmark, has_started,
                     pool, pool_slots, executor,
                     priority_rank, date_rank, dag_id, run_id, task_id, map_index,
                     pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free,
-                    may_replace
-                FROM so_far
-                WHERE
-                    NOT turn
-                    AND (
-                        kind <> 'waiting'
-                        OR (
-                            run_at IN (SELECT run_at FROM full_run) IS NOT TRUE
-                            AND task_at IN (SELECT task_at FROM full_task) IS NOT TRUE
-                        )
-                    )
+                    may_replace, run_has_lost, beyond > 0 AND NOT run_has_lost AS is_spare
+                FROM candidate
+                WHERE beyond <= 1 OR run_has_lost
                 UNION ALL
                 SELECT
-                    false, false,
+                    true, false,
                     pool, pool_slots, executor,
                     priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-                    pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free,
-                    false
-                FROM page
-                WHERE is_kept
+                    pool_no, pool_free, executor_free, NULL, NULL, NULL, NULL, NULL, false, false, false
+                FROM bookmark
+                WHERE NOT turn
                 UNION ALL
                 SELECT
                     true, false,
                     pool, pool_slots, executor,
                     priority_rank, date_rank, dag_id, end_run_id, end_task_id, end_map_index,
-                    pool_no, pool_free, executor_free, NULL, NULL, NULL, NULL, NULL, false
-                FROM page
-                WHERE is_end
+                    pool_no, pool_free, executor_free, NULL, NULL, NULL, NULL, NULL, false, false, false
+                FROM hop
+                WHERE is_end AND (kept >= page OR hops >= 8 * page)
             ) AS l
         ),
 
         -- 3d. Due are the candidates before the first bookmark; those that have started are counted along with them.
-        --     Spare: more of a run than it has room for. They start only if others of the run do not, so they are left
-        --     out until it has lost one.
         due AS MATERIALIZED (
-            SELECT
-                line.*,
-                bool_or(may_replace) OVER (PARTITION BY run_at) AS run_has_lost,
-                count(*) OVER (PARTITION BY run_at ORDER BY place ROWS UNBOUNDED PRECEDING) > run_free
-                AND NOT bool_or(may_replace) OVER (PARTITION BY run_at) AS is_spare
+            SELECT *
             FROM line
             WHERE bookmarks = 0 AND NOT is_bookmark AND place <= (SELECT reach FROM now)
         ),
@@ -555,12 +632,14 @@ walk AS (
                 place >= (SELECT before FROM final) OR bookmarks > 0 OR place > (SELECT reach FROM now)
         ),
 
-        -- 3g. What has started, and unless that fills the pass, all that is left over for the next step.
+        -- 3g. What has started, and unless that fills the pass, all that is left over for the next step. What is in
+        --     reserve of a run that is full now was decided along with it.
         --     reach: how many candidates the next step looks at. More than may still start, by the share that did so
         --     far; but not many more than this step could decide.
         tally AS MATERIALIZED (
             SELECT
                 step.started,
+                step.started >= pass.max_tis OR NOT EXISTS (SELECT FROM left_over) AS finished,
                 step.decided + step.decided_now AS decided,
                 least(
                     64 + 3 * (pass.max_tis - step.started) * (step.decided + step.decided_now)
@@ -573,6 +652,9 @@ walk AS (
                     (SELECT decided FROM now) AS decided,
                     (
                         SELECT count(*) FROM due WHERE NOT has_started AND place < (SELECT before FROM final)
+                    ) + (
+                        SELECT count(*) FROM handed_on
+                        WHERE kind = 'reserve' AND run_at IN (SELECT run_at FROM full_run) IS TRUE
                     ) AS decided_now
             ) AS step
             CROSS JOIN pass
@@ -581,7 +663,7 @@ walk AS (
             tally.started,
             tally.decided,
             tally.reach,
-            tally.started >= (SELECT max_tis FROM pass) OR NOT EXISTS (SELECT FROM left_over),
+            tally.finished,
             'started',
             pool, pool_slots, executor,
             priority_rank, date_rank, dag_id, run_id, task_id, map_index,
@@ -601,7 +683,24 @@ walk AS (
             may_replace OR run_at IN (SELECT run_at FROM outcome WHERE NOT starts) IS TRUE, place
         FROM left_over
         CROSS JOIN tally
-        WHERE tally.started < (SELECT max_tis FROM pass)
+        WHERE NOT tally.finished
+        UNION ALL
+        SELECT
+            tally.started,
+            tally.decided,
+            tally.reach,
+            false,
+            CASE WHEN run_loses THEN 'waiting' ELSE 'reserve' END,
+            pool, pool_slots, executor,
+            priority_rank, date_rank, dag_id, run_id, task_id, map_index,
+            pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free,
+            run_loses, NULL
+        FROM reserve
+        CROSS JOIN tally
+        CROSS JOIN LATERAL (
+            SELECT run_at IN (SELECT run_at FROM outcome WHERE NOT starts) IS TRUE AS run_loses
+        ) AS of_run
+        WHERE NOT tally.finished
     ) AS next_step
 )
 SELECT
