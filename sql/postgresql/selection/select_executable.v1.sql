@@ -140,30 +140,6 @@ walk AS (
             SELECT min(started + reach) AS reach, min(decided) AS decided
             FROM handed_on
         ),
-        -- Bookmarks of lanes from which something can start yet. Those within reach have their turn to be read on.
-        -- page: the lane's share of what is within reach and not read yet, and a margin.
-        bookmark AS MATERIALIZED (
-            SELECT
-                b.*,
-                ahead <= reach AS turn,
-                CAST(1 + share + 3 * sqrt(share) AS bigint) AS page
-            FROM (
-                SELECT
-                    handed_on.*,
-                    greatest(1, least(reach, count(*) FILTER (WHERE kind = 'bookmark') OVER ())) AS lanes,
-                    count(*) FILTER (WHERE kind <> 'started') OVER up_to AS ahead,
-                    count(*) FILTER (WHERE kind = 'waiting') OVER up_to AS candidates_ahead,
-                    pool_free - sum(pool_slots) FILTER (WHERE kind = 'started') OVER (PARTITION BY pool_no)
-                    AS pool_left,
-                    executor_free - count(*) FILTER (WHERE kind = 'started') OVER (PARTITION BY executor)
-                    AS executor_left
-                FROM handed_on
-                WHERE kind <> 'reserve'
-                WINDOW up_to AS (ORDER BY place ROWS UNBOUNDED PRECEDING)
-            ) AS b
-            CROSS JOIN LATERAL (SELECT greatest(reach - candidates_ahead, lanes) / lanes AS share) AS of_reach
-            WHERE kind = 'bookmark' AND coalesce(pool_left >= pool_slots, true) AND coalesce(executor_left >= 1, true)
-        ),
         -- Full by what has started: nothing more of these runs and tasks can.
         full_run AS MATERIALIZED (
             SELECT run_at
@@ -178,6 +154,38 @@ walk AS (
             WHERE kind = 'started'
             GROUP BY task_at
             HAVING count(*) >= min(task_free)
+        ),
+        -- Bookmarks of lanes from which something can start yet. Those within reach have their turn to be read on.
+        -- page: the lane's share of what is within reach and not read yet, and a margin. Of what is in reserve, as much
+        --     is taken to stand ahead of a bookmark as of what is waiting.
+        bookmark AS MATERIALIZED (
+            SELECT
+                b.*,
+                ahead <= reach AS turn,
+                CAST(1 + share + 3 * sqrt(share) AS bigint) AS page
+            FROM (
+                SELECT
+                    handed_on.*,
+                    greatest(1, least(reach, count(*) FILTER (WHERE kind = 'bookmark') OVER ())) AS lanes,
+                    count(*) FILTER (WHERE kind <> 'started') OVER up_to AS ahead,
+                    count(*) FILTER (WHERE kind = 'waiting') OVER up_to AS waiting_ahead,
+                    greatest(1, count(*) FILTER (WHERE kind = 'waiting') OVER ()) AS waiting,
+                    (
+                        SELECT count(*) FROM handed_on
+                        WHERE kind = 'reserve' AND run_at IN (SELECT run_at FROM full_run) IS NOT TRUE
+                    ) AS in_reserve,
+                    pool_free - sum(pool_slots) FILTER (WHERE kind = 'started') OVER (PARTITION BY pool_no)
+                    AS pool_left,
+                    executor_free - count(*) FILTER (WHERE kind = 'started') OVER (PARTITION BY executor)
+                    AS executor_left
+                FROM handed_on
+                WHERE kind <> 'reserve'
+                WINDOW up_to AS (ORDER BY place ROWS UNBOUNDED PRECEDING)
+            ) AS b
+            CROSS JOIN LATERAL (
+                SELECT greatest(reach - waiting_ahead * (waiting + in_reserve) / waiting, lanes) / lanes AS share
+            ) AS of_reach
+            WHERE kind = 'bookmark' AND coalesce(pool_left >= pool_slots, true) AND coalesce(executor_left >= 1, true)
         ),
 
         -- 3b. Read on behind the bookmarks within reach, in hops. A hop reads some rows of each lane, keeps those that
@@ -405,11 +413,12 @@ walk AS (
                     hops + 1,
                     kept + kept_now,
                     page,
-                    -- Read little where one run or task fills the whole hop, without a row that may start.
+                    -- Next, as many rows as hold what is wanted yet by the share that is kept of these, at most twice as
+                    -- many. But few where one run or task fills the whole hop, without a row that may start.
                     CASE
                         WHEN 2 * kept_now >= size THEN greatest(4, page - kept - kept_now)
                         WHEN length = size THEN greatest(2, size / 4)
-                        ELSE least(2 * size, page)
+                        ELSE least(2 * size, 4 * page, (page - kept - kept_now) * size / greatest(kept_now, 1))
                     END,
                     is_kept,
                     is_end,
