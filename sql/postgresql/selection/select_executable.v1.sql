@@ -207,6 +207,7 @@ walk AS (
             SELECT *
             FROM (
                 WITH
+                -- The rows of a run that stand together in a lane are one row here. up_to: rows of the hop so far.
                 run_read AS MATERIALIZED (
                     SELECT
                         lane.lane_no, lane.pool, lane.pool_no, lane.pool_slots, lane.executor, lane.pool_free,
@@ -264,7 +265,7 @@ walk AS (
                                     AND a.state <> 'deferred'
                                     AND a.dag_id = r.dag_id AND a.run_id = r.run_id
                             ) AS run_free,
-                            EXISTS (
+                            EXISTS(
                                 SELECT FROM task AS t
                                 WHERE
                                     t.dag_id = r.dag_id
@@ -292,10 +293,11 @@ walk AS (
                     FULL JOIN known_run ON known_run.dag_id = run_read.dag_id AND known_run.run_id = run_read.run_id
                 ),
                 -- As rows again. Those beyond what their run has free are left out here, but for the last one of a hop;
-                -- where tasks of the dag have limits, is_kept decides that later.
+                -- where tasks of the dag have limits, is_kept decides that later. All numbers come from one list, since
+                -- of generate_series the planner would expect 1,000 rows each time.
                 numbering AS MATERIALIZED (
-                    SELECT ARRAY(SELECT generate_series(1, max(length))) AS numbers
-                    FROM run_read
+                    SELECT array_agg(number ORDER BY number) AS numbers
+                    FROM generate_series(1, (SELECT max(length) FROM run_read)) AS number
                 ),
                 row_and_run AS MATERIALIZED (
                     SELECT
@@ -413,8 +415,8 @@ walk AS (
                     hops + 1,
                     kept + kept_now,
                     page,
-                    -- Next, as many rows as hold what is wanted yet by the share that is kept of these, at most twice as
-                    -- many. But few where one run or task fills the whole hop, without a row that may start.
+                    -- Next, as many rows as hold what is wanted yet by the share that is kept of these, at most twice
+                    -- as many. But few where one run or task fills the whole hop, without a row that may start.
                     CASE
                         WHEN 2 * kept_now >= size THEN greatest(4, page - kept - kept_now)
                         WHEN length = size THEN greatest(2, size / 4)

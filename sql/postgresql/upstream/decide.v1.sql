@@ -26,8 +26,8 @@
 -- column indirect_setups_success: integer
 -- column scope_open: integer; unfinished task instances between the setups of a teardown and it
 -- locks: none
--- isolation: any; one statement, one snapshot. With enable_nestloop off until it is done: the planner expects one row of
---   most CTEs, and would join them row by row
+-- isolation: any; one statement, one snapshot. With enable_nestloop off until it is done: the planner expects one row
+--   of most CTEs, and would join them row by row
 -- limits: none; trigger rules only
 -- server: 15
 -- origin: hand-written: a table of rules to be read; MySQL needs its own joins
