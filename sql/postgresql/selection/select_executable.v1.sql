@@ -415,8 +415,8 @@ walk AS (
                     hops + 1,
                     kept + kept_now,
                     page,
-                    -- Next, as many rows as hold what is wanted yet by the share that is kept of these, at most twice
-                    -- as many. But few where one run or task fills the whole hop, without a row that may start.
+                    -- Next, as many rows as hold what is wanted yet by the share that is kept of these; at most twice
+                    -- as many, and four pages. Few where one run or task fills the hop, without a row that may start.
                     CASE
                         WHEN 2 * kept_now >= size THEN greatest(4, page - kept - kept_now)
                         WHEN length = size THEN greatest(2, size / 4)
