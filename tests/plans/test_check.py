@@ -64,9 +64,8 @@ def tree(
     return catalogue.Catalogue.load(root)
 
 
-def looked(engine: sa.Engine, queries: catalogue.Catalogue) -> Found:
-    uniform = checkout.workloads(ROWS)["uniform"]
-    return look(engine.url.render_as_string(hide_password=False), queries, [uniform])
+def looked(engine: sa.Engine, queries: catalogue.Catalogue, workload: str = "uniform") -> Found:
+    return look(engine.url.render_as_string(hide_password=False), queries, [checkout.workloads(ROWS)[workload]])
 
 
 def states(differences: list[Difference], rule: str) -> set[str]:
@@ -124,9 +123,7 @@ def test_a_query_whose_parameters_no_pass_knows_is_found(engine: sa.Engine, tmp_
 
 def test_a_query_that_the_work_of_its_area_never_runs_is_found(engine: sa.Engine, tmp_path: Path) -> None:
     queries = tree(tmp_path / "sql", engine.dialect.name, BY_KEY, area="parsing")
-    folder = checkout.workloads(ROWS)["files-due"]
-    found = look(engine.url.render_as_string(hide_password=False), queries, [folder])
-    [difference] = judge(found, queries, tmp_path)
+    [difference] = judge(looked(engine, queries, "files-due"), queries, tmp_path)
     assert (difference.query, difference.rule, difference.reason) == (
         "parsing/planted.v1",
         "baseline",
@@ -135,17 +132,16 @@ def test_a_query_that_the_work_of_its_area_never_runs_is_found(engine: sa.Engine
 
 
 @pytest.mark.parametrize("engine_name", ["postgresql"])
-@pytest.mark.parametrize("workload", ["uniform", "files-due"])
+@pytest.mark.parametrize(("workload", "area"), [("uniform", "selection"), ("files-due", "parsing")])
 def test_statistics_that_a_transaction_of_others_spoils_are_refused(
-    engine: sa.Engine, tmp_path: Path, workload: str, monkeypatch: pytest.MonkeyPatch
+    engine: sa.Engine, tmp_path: Path, workload: str, area: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("selectq.plans.states.PATIENCE", 2)
-    loaded = checkout.workloads(ROWS)[workload]
-    queries = tree(tmp_path / "sql", "postgresql", BY_KEY, area=loaded.area)
+    queries = tree(tmp_path / "sql", "postgresql", BY_KEY, area=area)
     with engine.connect().execution_options(isolation_level="REPEATABLE READ") as other:
         other.execute(sa.text("SELECT 1 FROM dag"))
         with pytest.raises(SelectqError, match="a transaction is held open in this database"):
-            look(engine.url.render_as_string(hide_password=False), queries, [loaded])
+            looked(engine, queries, workload)
 
 
 def check(engine: sa.Engine, *arguments: str) -> Result:
