@@ -85,3 +85,21 @@ def test_the_reserve_of_a_run_one_of_whose_tasks_has_filled_up_comes_back(engine
     world = replace(world, max_tis=5)
     assert [key[1] for key in walk(world).admitted] == ["x", "f00", "z", "r"]
     check_selection(engine, world)
+
+
+def test_a_task_that_has_filled_up_stays_full_for_the_reserve(engine: sa.Engine) -> None:
+    world = run_with_room_for_one(
+        [
+            ("w", "once", "s"), ("x", "t", "p"), ("y", "t", "q"),
+            ("r", "a", "p"), ("r", "b", "q"), ("r", "once", "wide"),
+        ],
+        once=Task(max_active_tis_per_dag=1),
+    )
+    assert [key[1] for key in walk(world).admitted] == ["w", "x", "y"]
+    check_selection(engine, world)
+
+
+def test_a_lane_is_read_on_where_it_ends_in_reserve(engine: sa.Engine, smallest: None) -> None:
+    world = run_with_room_for_one([("r", "a", "p"), ("r", "b", "q"), ("r", "c", "wide"), ("z", "t", "wide")])
+    assert [key[1] for key in walk(world).admitted] == ["r", "z"]
+    check_selection(engine, world)

@@ -88,9 +88,24 @@ head_of_lane AS (
     WHERE l.pool_free IS NULL OR l.pool_slots <= l.pool_free
 ),
 
+-- Those from which something could start, by number in the order of their heads.
+lane AS MATERIALIZED (
+    SELECT
+        row_number() OVER (
+            ORDER BY h.priority_rank, h.date_rank, h.dag_id, h.run_id, h.task_id, h.map_index
+        ) AS lane_no,
+        h.*,
+        e.free AS executor_free
+    FROM head_of_lane AS h
+    LEFT JOIN executor_limit AS e ON e.executor = h.executor
+    WHERE (h.pool_free IS NULL OR h.pool_slots <= h.pool_free) AND (e.free IS NULL OR e.free > 0)
+),
+
 -- 3. The walk, step by step. It holds rows of four kinds: what has started; candidates that were read and wait for
---    their turn; candidates in reserve, whose turn comes only if others of their run can't start; and for each lane a
---    bookmark, "read up to here". Nothing behind a bookmark is final.
+--    their turn; runs with candidates in reserve, whose turn comes only if others of their run can't start; and for
+--    each lane a bookmark, "read up to here". Nothing behind a bookmark is final.
+--    in_reserve: one record for rows of a run that stand together in a lane (lane_no, priority_rank, date_rank,
+--        task_ids, map_indexes, task_at, task_free, task_in_run_free). They are many and hardly ever needed.
 --    The first step finds a bookmark before the head of each lane.
 walk AS (
     SELECT
@@ -99,31 +114,29 @@ walk AS (
         least(pass.max_tis, 1024) + 16 AS reach,
         false AS finished,
         'bookmark' AS kind,
-        CAST(h.pool AS text) COLLATE "C" AS pool,
-        h.pool_slots,
-        CAST(h.executor AS text) COLLATE "C" AS executor,
-        h.priority_rank,
-        h.date_rank,
-        CAST(h.dag_id AS text) COLLATE "C" AS dag_id,
-        CAST(h.run_id AS text) COLLATE "C" AS run_id,
-        CAST(h.task_id AS text) COLLATE "C" AS task_id,
-        h.map_index - 1 AS map_index,
-        h.pool_no,
-        h.pool_free,
-        e.free AS executor_free,
+        lane_no,
+        CAST(pool AS text) COLLATE "C" AS pool,
+        pool_slots,
+        CAST(executor AS text) COLLATE "C" AS executor,
+        priority_rank,
+        date_rank,
+        CAST(dag_id AS text) COLLATE "C" AS dag_id,
+        CAST(run_id AS text) COLLATE "C" AS run_id,
+        CAST(task_id AS text) COLLATE "C" AS task_id,
+        map_index - 1 AS map_index,
+        pool_no,
+        pool_free,
+        executor_free,
         CAST(NULL AS tid) AS run_at,
         CAST(NULL AS bigint) AS run_free,
         CAST(NULL AS tid) AS task_at,
         CAST(NULL AS bigint) AS task_free,
         CAST(NULL AS bigint) AS task_in_run_free,
         false AS may_replace,
-        row_number() OVER (
-            ORDER BY h.priority_rank, h.date_rank, h.dag_id, h.run_id, h.task_id, h.map_index
-        ) AS place
-    FROM head_of_lane AS h
-    LEFT JOIN executor_limit AS e ON e.executor = h.executor
+        CAST(NULL AS record[]) AS in_reserve,
+        lane_no AS place
+    FROM lane
     CROSS JOIN pass
-    WHERE (h.pool_free IS NULL OR h.pool_slots <= h.pool_free) AND (e.free IS NULL OR e.free > 0)
 
     UNION ALL
 
@@ -171,9 +184,9 @@ walk AS (
                     count(*) FILTER (WHERE kind = 'waiting') OVER up_to AS waiting_ahead,
                     greatest(1, count(*) FILTER (WHERE kind = 'waiting') OVER ()) AS waiting,
                     (
-                        SELECT count(*) FROM handed_on
+                        SELECT coalesce(sum(cardinality(in_reserve)), 0) FROM handed_on
                         WHERE kind = 'reserve' AND run_at IN (SELECT run_at FROM full_run) IS NOT TRUE
-                    ) AS in_reserve,
+                    ) AS reserved,
                     pool_free - sum(pool_slots) FILTER (WHERE kind = 'started') OVER (PARTITION BY pool_no)
                     AS pool_left,
                     executor_free - count(*) FILTER (WHERE kind = 'started') OVER (PARTITION BY executor)
@@ -183,7 +196,7 @@ walk AS (
                 WINDOW up_to AS (ORDER BY place ROWS UNBOUNDED PRECEDING)
             ) AS b
             CROSS JOIN LATERAL (
-                SELECT greatest(reach - waiting_ahead * (waiting + in_reserve) / waiting, lanes) / lanes AS share
+                SELECT greatest(reach - waiting_ahead * (waiting + reserved) / waiting, lanes) / lanes AS share
             ) AS of_reach
             WHERE kind = 'bookmark' AND coalesce(pool_left >= pool_slots, true) AND coalesce(executor_left >= 1, true)
         ),
@@ -193,12 +206,12 @@ walk AS (
         --     however many wait there.
         hop AS (
             SELECT
-                row_number() OVER () AS lane_no, pool, pool_no, pool_slots, executor, pool_free, executor_free,
+                lane_no, pool, pool_no, pool_slots, executor, pool_free, executor_free,
                 0 AS hops, CAST(0 AS bigint) AS kept, page, page AS size,
                 false AS is_kept, true AS is_end,
                 priority_rank, date_rank, dag_id, run_id, task_id, map_index,
                 run_id AS end_run_id, task_id AS end_task_id, map_index AS end_map_index,
-                run_at, run_free, task_at, task_free, task_in_run_free
+                run_at, run_free, task_at, task_free, task_in_run_free, in_reserve
             FROM bookmark
             WHERE turn
 
@@ -207,17 +220,19 @@ walk AS (
             SELECT *
             FROM (
                 WITH
+                lane_to_read AS MATERIALIZED (
+                    SELECT *
+                    FROM hop
+                    WHERE is_end AND kept < page AND hops < 8 * page
+                ),
                 -- The rows of a run that stand together in a lane are one row here. up_to: rows of the hop so far.
                 run_read AS MATERIALIZED (
-                    SELECT
-                        lane.lane_no, lane.pool, lane.pool_no, lane.pool_slots, lane.executor, lane.pool_free,
-                        lane.executor_free, lane.hops, lane.kept, lane.page, lane.size,
-                        behind.*
-                    FROM hop AS lane
+                    SELECT lane.lane_no, behind.*, behind.up_to = lane.size AS ends_hop
+                    FROM lane_to_read AS lane
                     CROSS JOIN LATERAL (
                         SELECT
                             priority_rank, date_rank, dag_id, run_id,
-                            array_agg(task_id ORDER BY task_id, map_index) AS task_ids,
+                            array_agg(CAST(task_id AS text) ORDER BY task_id, map_index) AS task_ids,
                             array_agg(map_index ORDER BY task_id, map_index) AS map_indexes,
                             count(*) AS length,
                             sum(CAST(count(*) AS integer)) OVER (
@@ -247,7 +262,6 @@ walk AS (
                         ) AS line
                         GROUP BY priority_rank, date_rank, dag_id, run_id
                     ) AS behind
-                    WHERE lane.is_end AND lane.kept < lane.page AND lane.hops < 8 * lane.page
                 ),
                 -- Each run is looked up by key once for all lanes: where its row stands (short to sort by), and what it
                 -- has free. OFFSET 0 keeps it from becoming another kind of join.
@@ -292,29 +306,61 @@ walk AS (
                     FROM run_read
                     FULL JOIN known_run ON known_run.dag_id = run_read.dag_id AND known_run.run_id = run_read.run_id
                 ),
-                -- As rows again. Those beyond what their run has free are left out here, but for the last one of a hop;
-                -- where tasks of the dag have limits, is_kept decides that later. All numbers come from one list, since
-                -- of generate_series the planner would expect 1,000 rows each time.
+                -- wanted: rows beyond what the run has free are left out, but for the last one of a hop; where tasks of
+                -- the dag have limits, is_kept decides that later. is_reserve: that many other rows of the run that may
+                -- start, and a spare one (see 3c), stand before all of these.
+                run_wanted AS MATERIALIZED (
+                    SELECT
+                        run_and_room.*,
+                        wanted,
+                        wanted > 0 AND NOT has_task_limits AND NOT ends_hop
+                        AND run_free + 1 < row_number() OVER (
+                            PARTITION BY run_at ORDER BY priority_rank, date_rank, task_ids[1], map_indexes[1]
+                            ROWS UNBOUNDED PRECEDING
+                        ) AS is_reserve
+                    FROM run_and_room
+                    CROSS JOIN LATERAL (
+                        SELECT
+                            CASE
+                                WHEN has_task_limits OR ends_hop THEN length
+                                ELSE least(length, coalesce(run_free, 0))
+                            END AS wanted
+                    ) AS of_run
+                ),
+                reserve_of_run AS (
+                    SELECT
+                        dag_id, run_id, run_at, run_free,
+                        array_agg(
+                            row(
+                                lane_no, priority_rank, date_rank, task_ids[1 : wanted], map_indexes[1 : wanted],
+                                CAST(NULL AS tid), CAST(NULL AS bigint), CAST(NULL AS bigint)
+                            )
+                        ) AS in_reserve
+                    FROM run_wanted
+                    WHERE is_reserve
+                    GROUP BY run_at, run_free, dag_id, run_id
+                ),
+                reserve_of_lane AS (
+                    SELECT lane_no, CAST(sum(wanted) AS bigint) AS reserved
+                    FROM run_wanted
+                    WHERE is_reserve
+                    GROUP BY lane_no
+                ),
+                -- The others as rows again. All numbers come from one list, since of generate_series the planner would
+                -- expect 1,000 rows each time.
                 numbering AS MATERIALIZED (
                     SELECT array_agg(number ORDER BY number) AS numbers
                     FROM generate_series(1, (SELECT max(length) FROM run_read)) AS number
                 ),
                 row_and_run AS MATERIALIZED (
                     SELECT
-                        lane_no, pool, pool_no, pool_slots, executor, pool_free, executor_free, hops, kept, page, size,
-                        priority_rank, date_rank, dag_id, run_id,
+                        lane_no, priority_rank, date_rank, dag_id, run_id,
                         unnest(task_ids[1 : wanted]) AS task_id,
                         unnest(map_indexes[1 : wanted]) AS map_index,
                         unnest((SELECT numbers FROM numbering)[1 : wanted]) AS nth_in_run,
-                        length, up_to, run_at, run_free, has_task_limits
-                    FROM run_and_room
-                    CROSS JOIN LATERAL (
-                        SELECT
-                            CASE
-                                WHEN has_task_limits OR up_to = size THEN length
-                                ELSE least(length, coalesce(run_free, 0))
-                            END AS wanted
-                    ) AS of_run
+                        length, up_to, ends_hop, run_at, run_free, has_task_limits
+                    FROM run_wanted
+                    WHERE NOT is_reserve
                 ),
                 -- Where tasks of the dag have limits, each is looked up by key for the first of its rows.
                 row_and_task AS (
@@ -406,9 +452,14 @@ walk AS (
                 found AS (
                     SELECT
                         weighed.*,
-                        up_to = size AND nth_in_run = length AS is_end,
-                        count(*) FILTER (WHERE is_kept) OVER (PARTITION BY lane_no) AS kept_now
+                        ends_hop AND nth_in_run = length AS is_end,
+                        lane.pool, lane.pool_no, lane.pool_slots, lane.executor, lane.pool_free, lane.executor_free,
+                        lane.hops, lane.kept, lane.page, lane.size,
+                        coalesce(reserved, 0) + count(*) FILTER (WHERE weighed.is_kept) OVER (PARTITION BY lane_no)
+                        AS kept_now
                     FROM weighed
+                    FULL JOIN reserve_of_lane USING (lane_no)
+                    FULL JOIN lane_to_read AS lane USING (lane_no)
                 )
                 SELECT
                     lane_no, pool, pool_no, pool_slots, executor, pool_free, executor_free,
@@ -432,20 +483,55 @@ walk AS (
                         ELSE task_id
                     END,
                     CASE WHEN run_is_through OR task_is_through THEN -2 ELSE map_index END,
-                    run_at, run_free, task_at, task_free, task_in_run_free
+                    run_at, run_free, task_at, task_free, task_in_run_free, CAST(NULL AS record[])
                 FROM found
                 WHERE is_kept OR is_end
+
+                UNION ALL
+
+                SELECT
+                    NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+                    NULL, NULL, NULL, NULL, false, false,
+                    NULL, NULL, dag_id, run_id, NULL, NULL, NULL, NULL, NULL,
+                    run_at, run_free, NULL, NULL, NULL, in_reserve
+                FROM reserve_of_run
             ) AS next_hop
         ),
 
         -- 3c. By run: its candidates, and what has started of it. Spare: more than the run has room for. They start
         --     only if others of the run do not, so they are left out until it has lost one. The first spare row stands
         --     for all behind it, which are held in reserve.
-        --     Of a run of which a candidate can't start any more, its task being full, the reserve is released.
+        --     The reserve of a run is released once a candidate of it is lost, or can't start any more, its task being
+        --     full.
         released_run AS MATERIALIZED (
             SELECT run_at
             FROM handed_on
-            WHERE kind = 'waiting' AND task_at IN (SELECT task_at FROM full_task) IS TRUE
+            WHERE may_replace OR (kind = 'waiting' AND task_at IN (SELECT task_at FROM full_task) IS TRUE)
+        ),
+        run_with_reserve AS MATERIALIZED (
+            SELECT r.*, run_at IN (SELECT run_at FROM released_run) IS TRUE AS is_released
+            FROM (
+                SELECT dag_id, run_id, run_at, run_free, may_replace, in_reserve
+                FROM handed_on
+                WHERE kind = 'reserve' AND run_at IN (SELECT run_at FROM full_run) IS NOT TRUE
+                UNION ALL
+                SELECT dag_id, run_id, run_at, run_free, false, in_reserve
+                FROM hop
+                WHERE in_reserve IS NOT NULL
+            ) AS r
+        ),
+        released AS (
+            SELECT
+                lane_no, priority_rank, date_rank, dag_id, run_id,
+                CAST(unnest(task_ids) AS text) COLLATE "C" AS task_id, unnest(map_indexes) AS map_index,
+                run_at, run_free, task_at, task_free, task_in_run_free, may_replace
+            FROM run_with_reserve
+            CROSS JOIN LATERAL unnest(in_reserve) AS together (
+                lane_no bigint, priority_rank integer, date_rank timestamp with time zone,
+                task_ids text[], map_indexes integer[],
+                task_at tid, task_free bigint, task_in_run_free bigint
+            )
+            WHERE is_released
         ),
         candidate AS MATERIALIZED (
             SELECT
@@ -455,7 +541,7 @@ walk AS (
             FROM (
                 SELECT
                     kind = 'started' AS has_started,
-                    pool, pool_slots, executor,
+                    lane_no, pool, pool_slots, executor,
                     priority_rank, date_rank, dag_id, run_id, task_id, map_index,
                     pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free,
                     may_replace
@@ -463,19 +549,32 @@ walk AS (
                 WHERE
                     kind = 'started'
                     OR (
-                        (kind = 'waiting' OR (kind = 'reserve' AND run_at IN (SELECT run_at FROM released_run)))
+                        kind = 'waiting'
                         AND run_at IN (SELECT run_at FROM full_run) IS NOT TRUE
                         AND task_at IN (SELECT task_at FROM full_task) IS NOT TRUE
                     )
                 UNION ALL
                 SELECT
                     false,
-                    pool, pool_slots, executor,
+                    lane_no, pool, pool_slots, executor,
                     priority_rank, date_rank, dag_id, run_id, task_id, map_index,
                     pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free,
                     false
                 FROM hop
                 WHERE is_kept
+                UNION ALL
+                SELECT
+                    false,
+                    lane_no, CAST(lane.pool AS text), lane.pool_slots, CAST(lane.executor AS text),
+                    r.priority_rank, r.date_rank, r.dag_id, r.run_id, r.task_id, r.map_index,
+                    lane.pool_no, lane.pool_free, lane.executor_free, run_at, run_free,
+                    task_at, task_free, task_in_run_free, may_replace
+                FROM released AS r
+                FULL JOIN lane USING (lane_no)
+                -- coalesce() keeps it a FULL join.
+                WHERE
+                    coalesce(run_at IS NOT NULL, false)
+                    AND task_at IN (SELECT task_at FROM full_task) IS NOT TRUE
             ) AS c
             WINDOW by_run AS (
                 PARTITION BY run_at ORDER BY may_replace DESC, priority_rank, date_rank, task_id, map_index
@@ -484,21 +583,20 @@ walk AS (
         ),
         reserve AS MATERIALIZED (
             SELECT
-                pool, pool_slots, executor,
-                priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-                pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free
+                dag_id, run_id, run_at, run_free,
+                array_agg(
+                    row(
+                        lane_no, priority_rank, date_rank, ARRAY[CAST(task_id AS text)], ARRAY[map_index],
+                        task_at, task_free, task_in_run_free
+                    )
+                ) AS in_reserve
             FROM candidate
             WHERE beyond > 1 AND NOT run_has_lost
+            GROUP BY run_at, run_free, dag_id, run_id
             UNION ALL
-            SELECT
-                pool, pool_slots, executor,
-                priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-                pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free
-            FROM handed_on
-            WHERE
-                kind = 'reserve'
-                AND run_at IN (SELECT run_at FROM full_run) IS NOT TRUE
-                AND run_at IN (SELECT run_at FROM released_run) IS NOT TRUE
+            SELECT dag_id, run_id, run_at, run_free, in_reserve
+            FROM run_with_reserve
+            WHERE NOT is_released
         ),
         -- All others and the bookmarks in the total order.
         line AS MATERIALIZED (
@@ -515,7 +613,7 @@ walk AS (
             FROM (
                 SELECT
                     false AS is_bookmark, has_started,
-                    pool, pool_slots, executor,
+                    lane_no, pool, pool_slots, executor,
                     priority_rank, date_rank, dag_id, run_id, task_id, map_index,
                     pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free,
                     may_replace, run_has_lost, beyond > 0 AND NOT run_has_lost AS is_spare
@@ -524,7 +622,7 @@ walk AS (
                 UNION ALL
                 SELECT
                     true, false,
-                    pool, pool_slots, executor,
+                    lane_no, pool, pool_slots, executor,
                     priority_rank, date_rank, dag_id, run_id, task_id, map_index,
                     pool_no, pool_free, executor_free, NULL, NULL, NULL, NULL, NULL, false, false, false
                 FROM bookmark
@@ -532,7 +630,7 @@ walk AS (
                 UNION ALL
                 SELECT
                     true, false,
-                    pool, pool_slots, executor,
+                    lane_no, pool, pool_slots, executor,
                     priority_rank, date_rank, dag_id, end_run_id, end_task_id, end_map_index,
                     pool_no, pool_free, executor_free, NULL, NULL, NULL, NULL, NULL, false, false, false
                 FROM hop
@@ -664,7 +762,7 @@ walk AS (
                     (
                         SELECT count(*) FROM due WHERE NOT has_started AND place < (SELECT before FROM final)
                     ) + (
-                        SELECT count(*) FROM handed_on
+                        SELECT coalesce(sum(cardinality(in_reserve)), 0) FROM handed_on
                         WHERE kind = 'reserve' AND run_at IN (SELECT run_at FROM full_run) IS TRUE
                     ) AS decided_now
             ) AS step
@@ -676,9 +774,10 @@ walk AS (
             tally.reach,
             tally.finished,
             'started',
-            pool, pool_slots, executor,
+            lane_no, pool, pool_slots, executor,
             priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-            pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free, false, place
+            pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free,
+            false, CAST(NULL AS record[]), place
         FROM started
         CROSS JOIN tally
         UNION ALL
@@ -688,10 +787,10 @@ walk AS (
             tally.reach,
             false,
             CASE WHEN is_bookmark THEN 'bookmark' ELSE 'waiting' END,
-            pool, pool_slots, executor,
+            lane_no, pool, pool_slots, executor,
             priority_rank, date_rank, dag_id, run_id, task_id, map_index,
             pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free,
-            may_replace OR run_at IN (SELECT run_at FROM outcome WHERE NOT starts) IS TRUE, place
+            may_replace OR run_at IN (SELECT run_at FROM outcome WHERE NOT starts) IS TRUE, NULL, place
         FROM left_over
         CROSS JOIN tally
         WHERE NOT tally.finished
@@ -701,16 +800,13 @@ walk AS (
             tally.decided,
             tally.reach,
             false,
-            CASE WHEN run_loses THEN 'waiting' ELSE 'reserve' END,
-            pool, pool_slots, executor,
-            priority_rank, date_rank, dag_id, run_id, task_id, map_index,
-            pool_no, pool_free, executor_free, run_at, run_free, task_at, task_free, task_in_run_free,
-            run_loses, NULL
+            'reserve',
+            NULL, NULL, NULL, NULL,
+            NULL, NULL, dag_id, run_id, NULL, NULL,
+            NULL, NULL, NULL, run_at, run_free, NULL, NULL, NULL,
+            run_at IN (SELECT run_at FROM outcome WHERE NOT starts) IS TRUE, in_reserve, NULL
         FROM reserve
         CROSS JOIN tally
-        CROSS JOIN LATERAL (
-            SELECT run_at IN (SELECT run_at FROM outcome WHERE NOT starts) IS TRUE AS run_loses
-        ) AS of_run
         WHERE NOT tally.finished
     ) AS next_step
 )
