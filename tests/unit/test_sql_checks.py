@@ -158,7 +158,7 @@ MARK = "mysql/selection/mark_queued.v1.sql"
         (f"{POSTGRESQL}/{CLAIM}", "-- locks: the task instances", "-- locks: some", "locks: the statement locks"),
         (f"{POSTGRESQL}/{LOCK}", "the dag runs, then", "", "locks: the statement locks rows of dag_run"),
         (f"{POSTGRESQL}/{SELECT}", "r.ctid AS", "r.ctd AS", "r.ctd: no such column in dag_run"),
-        (f"{POSTGRESQL}/{SELECT}", "behind.up_to = lane.size", "behind.up_to = lane.sizes", "lane.sizes: no such column"),
+        (f"{POSTGRESQL}/{SELECT}", "behind.up_to = lane.size", "behind.up_to = lane.sizes", "lane.sizes: no such"),
         (f"{MYSQL}/{SELECT}", "INDEX(ti ix_task_instance_sel", "INDEX(ti PRIMARY, ix_sel", "index ix_selection is"),
         (f"{MYSQL}/{SELECT}", "SELECT /*+ JOIN_FIXED_ORDER() NO_B", "SELECT 1, /*+ NO_B", "/*+ */ stands"),
         (f"{MYSQL}/{SELECT}", "HAVING free", "HAVING fre", "fre: no such column"),

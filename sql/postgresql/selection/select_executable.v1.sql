@@ -105,7 +105,7 @@ lane AS MATERIALIZED (
 --    their turn; runs with candidates in reserve, whose turn comes only if others of their run can't start; and for
 --    each lane a bookmark, "read up to here". Nothing behind a bookmark is final.
 --    in_reserve: one record for rows of a run that stand together in a lane (lane_no, priority_rank, date_rank,
---        task_ids, map_indexes, task_at, task_free, task_in_run_free). They are many and hardly ever needed.
+--        task_ids, map_indexes, task_at, task_free, task_in_run_free). Such rows are many, and hardly ever needed.
 --    The first step finds a bookmark before the head of each lane.
 walk AS (
     SELECT
@@ -453,13 +453,20 @@ walk AS (
                     SELECT
                         weighed.*,
                         ends_hop AND nth_in_run = length AS is_end,
+                        count(*) FILTER (WHERE is_kept) OVER (PARTITION BY lane_no) AS kept_of_these
+                    FROM weighed
+                ),
+                found_in_lane AS (
+                    SELECT
+                        f.*,
                         lane.pool, lane.pool_no, lane.pool_slots, lane.executor, lane.pool_free, lane.executor_free,
                         lane.hops, lane.kept, lane.page, lane.size,
-                        coalesce(reserved, 0) + count(*) FILTER (WHERE weighed.is_kept) OVER (PARTITION BY lane_no)
-                        AS kept_now
-                    FROM weighed
+                        kept_of_these + coalesce(reserved, 0) AS kept_now
+                    FROM (SELECT * FROM found WHERE is_kept OR is_end) AS f
                     FULL JOIN reserve_of_lane USING (lane_no)
                     FULL JOIN lane_to_read AS lane USING (lane_no)
+                    -- coalesce() keeps it a FULL join.
+                    WHERE coalesce(f.length > 0, false)
                 )
                 SELECT
                     lane_no, pool, pool_no, pool_slots, executor, pool_free, executor_free,
@@ -467,10 +474,10 @@ walk AS (
                     kept + kept_now,
                     page,
                     -- Next, as many rows as hold what is wanted yet by the share that is kept of these; at most twice
-                    -- as many, and four pages. Few where one run or task fills the hop, without a row that may start.
+                    -- as many, and four pages. Two where one run or task fills the hop, without a row that may start.
                     CASE
                         WHEN 2 * kept_now >= size THEN greatest(4, page - kept - kept_now)
-                        WHEN length = size THEN greatest(2, size / 4)
+                        WHEN length = size THEN 2
                         ELSE least(2 * size, 4 * page, (page - kept - kept_now) * size / greatest(kept_now, 1))
                     END,
                     is_kept,
@@ -484,8 +491,7 @@ walk AS (
                     END,
                     CASE WHEN run_is_through OR task_is_through THEN -2 ELSE map_index END,
                     run_at, run_free, task_at, task_free, task_in_run_free, CAST(NULL AS record[])
-                FROM found
-                WHERE is_kept OR is_end
+                FROM found_in_lane
 
                 UNION ALL
 
@@ -520,6 +526,7 @@ walk AS (
                 WHERE in_reserve IS NOT NULL
             ) AS r
         ),
+        -- As rows again.
         released AS (
             SELECT
                 lane_no, priority_rank, date_rank, dag_id, run_id,
