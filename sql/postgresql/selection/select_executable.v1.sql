@@ -530,7 +530,7 @@ walk AS (
         released AS (
             SELECT
                 lane_no, priority_rank, date_rank, dag_id, run_id,
-                CAST(unnest(task_ids) AS text) COLLATE "C" AS task_id, unnest(map_indexes) AS map_index,
+                unnest(task_ids) COLLATE "C" AS task_id, unnest(map_indexes) AS map_index,
                 run_at, run_free, task_at, task_free, task_in_run_free, may_replace
             FROM run_with_reserve
             CROSS JOIN LATERAL unnest(in_reserve) AS together (
